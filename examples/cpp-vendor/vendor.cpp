@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -135,6 +136,13 @@ class Program {
       names_[name] = {given, tensor_of(given), name};
     if (!program_.value("backward", Json()).is_null()) throw Unsupported("gradients");
     if (!program_.value("context", Json::object()).empty()) throw Unsupported("a context");
+    if (call.contains("context")) throw Unsupported("a context of one call");
+    if (program_.contains("carry")) throw Unsupported("what one call hands over to the next");
+    std::set<Json> returned;
+    for (const Json& name : program_.at("outputs")) {
+      if (!name.is_string()) throw Unsupported("outputs that are constants");
+      if (!returned.insert(name).second) throw Unsupported("an output that comes twice");
+    }
   }
 
   void run() {

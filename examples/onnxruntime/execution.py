@@ -252,6 +252,8 @@ def execute(request: dict, hello: dict, tell: Callable[[str], None]) -> None:
         for _ in range(request.get("repeat", 1)):
             runs.append({"calls": []})
             for call in request["calls"]:
+                if call.get("context"):
+                    raise Unsupported("a context of one call")
                 runs[-1]["calls"].append(writer.call(*compiler.call(call["inputs"])))
     except Unsupported as reason:
         observation.update(outcome="unsupported", reason=str(reason))

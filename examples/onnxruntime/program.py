@@ -88,6 +88,8 @@ class Program(torch.nn.Module):
         self._check(program.get("context") or {})
         if program.get("backward"):
             raise Unsupported("gradients")
+        if program.get("carry"):
+            raise Unsupported("what one call hands over to the next")
         if not all(isinstance(name, str) for name in program["outputs"]):
             raise Unsupported("outputs that are constants")
         if len(set(program["outputs"])) < len(program["outputs"]):

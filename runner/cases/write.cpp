@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "cases/fill.h"
+#include "program/program_json.h"
 
 namespace lockstep {
 namespace {
@@ -194,20 +195,6 @@ Json written_input(const InputSpec& input, const std::vector<InputSpec>& before,
   return {{"int", std::get<std::int64_t>(value.is)}};
 }
 
-Json written_context(const Context& context) {
-  Json json = Json::object();
-  if (context.grad) json["grad"] = *context.grad;
-  if (context.inference) json["inference"] = *context.inference;
-  if (context.deterministic_algorithms)
-    json["deterministic_algorithms"] = *context.deterministic_algorithms;
-  if (const auto& autocast = context.autocast) {
-    json["autocast"] = {{"device", autocast->device}, {"dtype", autocast->dtype}};
-    if (!autocast->enabled) json["autocast"]["enabled"] = false;
-  }
-  if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
-  return json;
-}
-
 /// An argument; with `typed` a schema tells a dtype from a string, and a float from its word.
 Json written_argument(const Value& value, bool typed) {
   return std::visit(
@@ -319,7 +306,7 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
     if (grad->with) asked["with"] = written_references(*grad->with);
     if (grad->create_graph) asked["create_graph"] = true;
   } else if (const auto* block = std::get_if<WithBlock>(&step.does)) {
-    json["with"] = written_context(block->context);
+    json["with"] = context_to_json(block->context);
     json["steps"] = written_steps(block->steps, literals);
   }
   if (step.source) {
@@ -355,7 +342,7 @@ void put_header(const Case& declared, Json& root) {
   if (declared.pointwise) root["pointwise"] = true;
   if (declared.share) root["share"] = true;
   if (declared.program.context != Context())
-    root["context"] = written_context(declared.program.context);
+    root["context"] = context_to_json(declared.program.context);
 }
 
 void put_inputs(const Case& declared, Json& root) {
@@ -364,7 +351,7 @@ void put_inputs(const Case& declared, Json& root) {
     Json& json = root["prepare"] = Json::object();
     if (prepare.seed != 0) json["seed"] = prepare.seed;
     if (prepare.program.context != Context())
-      json["context"] = written_context(prepare.program.context);
+      json["context"] = context_to_json(prepare.program.context);
     json["steps"] = written_steps(prepare.program.steps, prepare.literals);
     json["outputs"] = returned_values(prepare.program);
     if (!prepare.requires_grad.empty()) json["requires_grad"] = prepare.requires_grad;
@@ -374,7 +361,7 @@ void put_inputs(const Case& declared, Json& root) {
     root["inputs"][first[i].name] = written_input(first[i], first, false);
   if (declared.calls.size() < 2 && declared.calls.front().context == Context()) return;
   const auto with_context = [](Json call, const Context& context) {
-    if (context != Context()) call["context"] = written_context(context);
+    if (context != Context()) call["context"] = context_to_json(context);
     return call;
   };
   root["calls"] = {with_context(Json::object(), declared.calls.front().context)};

@@ -6,6 +6,7 @@
 
 #include "base/launcher.h"
 #include "base/text.h"
+#include "commands/capture.h"
 #include "commands/help.h"
 #include "commands/subcommand.h"
 
@@ -70,6 +71,7 @@ std::string welcome() {
       {"run --level core", "on all operators: half an hour the first time, then minutes"},
       {"list --level all", "the programs that there are"},
       {"show 185337-half-round-trip", "one of them, readable, with its inputs"},
+      {"explain model.py", "why a model of yours differs when it is compiled"},
       {"explain ID@cpu/inductor", "who did it, if a verdict diverges"},
       {"repro ID@cpu/inductor", "the same as a Python script that needs only torch"},
       {"gate --baseline LOG", "what changed from one run to the next"},
@@ -154,11 +156,21 @@ std::vector<std::string> CommandLineApp::names() const {
   return names;
 }
 
-CommandLine read_command_line(const std::vector<std::string>& words) {
+CommandLine read_command_line(const std::vector<std::string>& given) {
   CommandLine result;
-  if (words.empty()) {
+  if (given.empty()) {
     result.text = welcome();
     return result;
+  }
+  std::vector<std::string> words = given;
+  const std::optional<std::size_t> program = program_in(given);
+  if (program && given[*program - 1] != "--")
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(*program), "--");
+  // What stands behind a program is the program's; `capture` takes it as it is.
+  const bool captures = given.front() == "capture";
+  if (program && !captures) {
+    result.handed_over = words;
+    words.resize(*program);
   }
   CommandLineApp line;
   try {
@@ -177,6 +189,7 @@ CommandLine read_command_line(const std::vector<std::string>& words) {
 }
 
 Exit meet(const CommandLine& line) {
+  if (line.asked && !line.handed_over.empty()) return hand_over(line.handed_over);
   if (line.asked) return line.asked->meet();
   fmt::print(line.exit == Exit::ok ? stdout : stderr, "{}", line.text);
   return line.exit;

@@ -18,6 +18,7 @@ Exit command_doctor(const DoctorOptions& options);
 Exit command_repro(const ReproOptions& options);
 Exit command_explain(const ExplainingOptions& options);
 Exit command_shrink(const ShrinkOptions& options);
+Exit command_capture(const CaptureOptions& options);
 Exit command_completion(const CompletionOptions& options);
 Exit command_man(const ManOptions& options);
 Exit command_new(const NewOptions& options);

@@ -82,6 +82,31 @@ void add_flags(Flags& flags, ShrinkOptions& options) {
       ->type_name("FILE");
 }
 
+void add_flags(Flags& flags, CaptureOptions& options) {
+  flags
+      .positional("PROGRAM", options.program,
+                  "A Python file, and behind it its arguments; `--` may stand before it")
+      ->required();
+  flags.under(headings::kHow);
+  flags.value("--seconds", options.seconds, "End the program after so many seconds")
+      ->capture_default_str()
+      ->check(number_between(1, kMostSeconds))
+      ->type_name("S");
+  flags.under(headings::kWrites);
+  flags.value("--out", options.out, "The directory of the cases (default: PROGRAM-cases)")
+      ->type_name("DIR");
+  flags.value("--name", options.name, "What the cases are called after (default: PROGRAM)")
+      ->type_name("NAME");
+  flags.flag("--calls", options.calls,
+             "Write every distinct call of an operator, as one sweep, instead of graphs");
+  flags.flag("--exact-values", options.exact_values,
+             "Write the recorded values, also where a fill with the same statistics would do");
+  flags.flag("--as-shown", options.as_shown,
+             "Compare as strictly as what the program shows, not by the default policies");
+  flags.under(headings::kPrints);
+  flags.flag("--json", options.json, "What was captured, and what it shows, as JSON");
+}
+
 void add_flags(Flags& flags, NewOptions& options) {
   flags
       .positional("NUMBER", options.report,

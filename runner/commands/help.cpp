@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,10 +67,9 @@ class HelpFormat : public CLI::Formatter {
       notes.push_back("default: " + option->get_default_str());
     for (const CLI::Option* needed : option->get_needs())
       notes.push_back("needs " + needed->get_name());
-    std::string others;
-    for (const CLI::Option* other : option->get_excludes())
-      others += (others.empty() ? "not with " : " or ") + other->get_name();
-    if (!others.empty()) notes.push_back(others);
+    std::set<std::string> others;  // CLI11 has them in the order of their addresses
+    for (const CLI::Option* other : option->get_excludes()) others.insert(other->get_name());
+    if (!others.empty()) notes.push_back(fmt::format("not with {}", fmt::join(others, " or ")));
     std::string text = option->get_description();
     if (!notes.empty()) text += fmt::format(" ({})", fmt::join(notes, "; "));
     return entry(name_of(*option, is_positional), text);

@@ -53,6 +53,18 @@ struct ShrinkOptions {
 };
 void add_flags(Flags& flags, ShrinkOptions& options);
 
+struct CaptureOptions {
+  Basis basis;
+  std::vector<std::string> program;  ///< the Python file and its arguments
+  std::string out, name;             ///< empty: by the name of the program
+  double seconds = 600;              ///< that the program may run
+  bool exact_values = false;         ///< also where fills would do
+  bool as_shown = false;             ///< compare as strictly as the program shows a difference
+  bool calls = false;                ///< every distinct call of an operator, instead of graphs
+  bool json = false;                 ///< say what was captured as JSON
+};
+void add_flags(Flags& flags, CaptureOptions& options);
+
 struct FindingsOptions {
   Basis basis;
   std::filesystem::path out;  ///< empty: standard output

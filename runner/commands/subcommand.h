@@ -50,6 +50,8 @@ std::vector<std::string> words_of(const Subcommand& subcommand, Asked& asked);
 struct CommandLine {
   std::unique_ptr<Asked> asked;  ///< null: `text` says everything
   const Subcommand* subcommand = nullptr;
+  /// For what captures programs, which is asked then; empty: `asked` is met here.
+  std::vector<std::string> handed_over;
   std::string text;
   Exit exit = Exit::ok;
 };

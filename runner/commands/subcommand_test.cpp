@@ -19,7 +19,7 @@ std::string sample_of(const CLI::Option& option) {
       {"LEVEL", "deep"},  {"PATH", "path"},     {"DEVICE", "device"},   {"ARCHIVE", "archive"},
       {"KEY", "key"},     {"ID", "id"},         {"OPERATOR", "add"},    {"TRANSITION", "mended"},
       {"WHEN", "always"}, {"SELECT", "bugs/*"}, {"SHARD", "shard"},     {"NUMBER", "185337"},
-      {"SHELL", "bash"}};
+      {"SHELL", "bash"},  {"NAME", "name"},     {"PROGRAM", "model.py"}};
   std::string type = option.get_type_name();
   type = type.substr(0, type.find(':'));
   const auto found = kSamples.find(option.get_positional() ? option.get_name() : type);

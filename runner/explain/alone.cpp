@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "explain/distance.h"
 #include "explain/operator_search.h"
 #include "program/edit.h"
 
@@ -25,7 +26,9 @@ Result<Case> OperatorSearch::part(const Places& steps,
   // No contract covers the strides of intermediate values, unless they are the fault.
   if (derived && suspect_.fault.status != Status::metadata_diverges)
     derived->strides = StrideRule::ignore;
-  if (derived) derived->random = derived->random && draws_;
+  const bool draws =
+      std::any_of(steps.begin(), steps.end(), [&](std::size_t at) { return draws_.contains(at); });
+  if (derived) derived->random = derived->random && draws;
   return derived;
 }
 
@@ -49,7 +52,7 @@ void OperatorSearch::run_alone(std::vector<std::pair<std::size_t, Case>> parts,
                                const std::string& what) {
   std::vector<Trial> trials;
   for (auto& [step, derived] : parts) {
-    derived.share = !draws_;
+    derived.share = !draws_.contains(step);
     trials.push_back({trial_name(out_.steps[step].name + what),
                       std::make_shared<const Case>(std::move(derived)),
                       {suspect_.path}});
@@ -103,13 +106,37 @@ std::optional<bool> OperatorSearch::diverges_together(const Places& steps) {
                                        std::make_shared<const Case>(std::move(*derived)),
                                        {suspect_.path}});
   if (!tried.verdict) return std::nullopt;
+  if (const auto does = does_wrong(steps.front(), tried.executed)) return does;
   return tried.diverges() && is_of_this_kind(*tried.verdict);
+}
+
+/// Whether what a part of the program makes of a step is as far from eager's as in the whole one,
+/// whichever policy would let it pass; nothing: that is not known.
+std::optional<bool> OperatorSearch::does_wrong(std::size_t step, const Executed& executed) const {
+  const auto own = own_.find(step);
+  const auto eager = eager_of(executed);
+  if (own == own_.end() || !eager || !executed.compiled ||
+      executed.compiled->outcome != Outcome::returned)
+    return std::nullopt;
+  GivenValues was, is;
+  was.add(*eager, 0, false);
+  is.add(*executed.compiled, 0, false);
+  std::optional<double> most;
+  for (const std::string& name : results_of(flat_[step].step)) {
+    const TensorView *a = tensor_in(was, name), *b = tensor_in(is, name);
+    if (a != nullptr && b != nullptr)
+      most = std::max(most.value_or(0), distance(*a, *b).relative());
+  }
+  if (!most) return std::nullopt;
+  return *most * kBand >= own->second;
 }
 
 /// The step gives what eager would not: by itself, or which others does it take?  Where neither is
 /// seen, it is blamed for `how` it was found.
 void OperatorSearch::find_company(std::size_t step, How how) {
-  if (std::find(alone_.begin(), alone_.end(), step) != alone_.end())
+  const auto tried = tried_alone_.find(step);
+  const auto alone = tried == tried_alone_.end() ? std::nullopt : does_wrong(step, tried->second);
+  if (alone.value_or(std::find(alone_.begin(), alone_.end(), step) != alone_.end()))
     return blame({step}, How::alone);
   blame({step}, how);
   const Places before = producers_of({step});
@@ -186,7 +213,7 @@ void OperatorSearch::find_shortest_beginning() {
     (diverges ? high : low) = middle;
   }
   // It may only show what an earlier one did.
-  if (suspect_.fault.is_output() && !writes_ && !draws_) return find_company(high - 1, How::first);
+  if (suspect_.fault.is_output() && !writes_) return find_company(high - 1, How::first);
   blame({high - 1}, How::first);
 }
 

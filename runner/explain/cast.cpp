@@ -91,12 +91,14 @@ bool OperatorSearch::explains(const Places& wide, std::size_t step, const std::s
 }
 
 void OperatorSearch::name_cast(std::size_t step) {
-  if (writes_ || draws_ || !seen_.compiled.of.contains(out_.steps[step].name)) return;
+  if (writes_ || draws_.contains(step) || !seen_.compiled.of.contains(out_.steps[step].name))
+    return;
   Places wide;  // of one narrow dtype, a generation more each time
   std::string narrow;
   for (Places more = producers_of({step}); !more.empty() && !trials_.time_is_up();) {
     std::size_t before = wide.size();
     for (const std::size_t at : more) {
+      if (draws_.contains(at)) continue;
       const std::string dtype = narrow_dtype(seen_.eager, out_.steps[at].name);
       if (dtype.empty() || (!narrow.empty() && dtype != narrow)) continue;
       narrow = dtype;

@@ -11,6 +11,10 @@
 namespace lockstep {
 namespace {
 
+/// What a step adds at least, as a fraction of the divergence, to be tried beside those that add
+/// most.
+constexpr double kLittle = 0.01;
+
 /// As a fraction of the whole; of what is infinite, all or nothing.
 double fraction(double part, double whole) {
   if (std::isinf(whole)) return std::isinf(part) ? 1 : 0;
@@ -19,7 +23,15 @@ double fraction(double part, double whole) {
 
 }  // namespace
 
-/// The steps after `last` that the output needs.
+/// Has a part of the program draw as the whole one does in the call in question.
+void OperatorSearch::seed_as_there(Case& part) const {
+  part.seed += suspect_.fault.call;
+  part.random = false;  // no other seed is of interest
+  part.share = false;
+}
+
+/// The steps after `last` that the output needs.  What draws is executed, needed or not, so that
+/// the generator is where it was; of the steps before, too, under other names.
 std::vector<FlatStep> OperatorSearch::rest_after(std::size_t last) const {
   std::vector<FlatStep> rest;
   std::vector<std::string> wanted = {suspect_.fault.value()};
@@ -27,9 +39,19 @@ std::vector<FlatStep> OperatorSearch::rest_after(std::size_t last) const {
     const std::vector<std::string> results = results_of(flat_[i].step);
     const bool needed = std::any_of(results.begin(), results.end(),
                                     [&](const auto& name) { return contains(wanted, name); });
-    if (!needed) continue;
+    if (!needed && !draws_.contains(i)) continue;
     for (std::string& name : uses_of(flat_[i].step)) wanted.push_back(std::move(name));
     rest.insert(rest.begin(), flat_[i]);
+  }
+  if (rest.empty()) return rest;
+  std::set<std::string> taken = defined_names(suspect_.declared->program);
+  for (std::size_t i = last + 1; i-- > 0;) {
+    if (!draws_.contains(i)) continue;
+    FlatStep drawn = flat_[i];
+    for (auto& name : drawn.step.let) {
+      if (name) name = free_name(*name + "_drawn", taken);
+    }
+    rest.insert(rest.begin(), std::move(drawn));
   }
   return rest;
 }
@@ -52,7 +74,7 @@ std::vector<std::optional<GivenValues>> OperatorSearch::continued_from(
     auto derived = part_of(*suspect_.declared, rest, {suspect_.fault.value()}, values, false,
                            suspect_.fault.call);
     if (!derived) continue;
-    derived->share = false;
+    seed_as_there(*derived);
     trials.push_back({trial_name("eager from " + out_.steps[last].name + " on"),
                       std::make_shared<const Case>(std::move(*derived)),
                       {eager_path_of(rest)}});
@@ -121,7 +143,7 @@ void OperatorSearch::find_alone() {
   Places accused = {alone_.front()};
   const TensorView* eager = tensor_in(seen_.eager, suspect_.fault.value());
   const auto& magnitude = suspect_.fault.magnitude;
-  if (eager != nullptr && magnitude && !writes_ && !draws_) {
+  if (eager != nullptr && magnitude && !writes_) {
     std::map<std::size_t, GivenValues> given;
     for (const std::size_t at : alone_) {
       const auto& compiled = tried_alone_.at(at).compiled;
@@ -151,8 +173,11 @@ void OperatorSearch::find_alone() {
 /// Compiles the program with eager's results in the place of some steps.  Whether it has the
 /// divergence still; nothing: it cannot be done, or there was no time.
 std::optional<bool> OperatorSearch::stays_without(const Places& steps) {
-  if (writes_ || draws_ || suspect_.declared->calls.size() != 1 || suspect_.declared->prepare ||
+  if (writes_ || suspect_.declared->calls.size() != 1 || suspect_.declared->prepare ||
       suspect_.declared->program.backward)
+    return std::nullopt;
+  // Without a step that draws, those after it would draw something else.
+  if (std::any_of(steps.begin(), steps.end(), [&](std::size_t at) { return draws_.contains(at); }))
     return std::nullopt;
   const auto is_out = [&](std::size_t at) {
     return std::find(steps.begin(), steps.end(), at) != steps.end();
@@ -183,9 +208,22 @@ void OperatorSearch::confirm() {
   if (out_.guilty.empty()) return;
   Places all = out_.guilty;
   all.insert(all.end(), out_.also.begin(), out_.also.end());
+  std::optional<bool> stays = stays_without(all);
+  if (stays == true) {  // others that add little may make much of it once these do not
+    Places more = all;
+    for (std::size_t i = 0; i < out_.steps.size(); ++i) {
+      const bool there = std::find(all.begin(), all.end(), i) != all.end();
+      if (!there && out_.steps[i].adds >= kLittle) more.push_back(i);
+    }
+    if (more.size() > all.size() && stays_without(more) == false) {
+      out_.also.insert(out_.also.end(), more.begin() + static_cast<std::ptrdiff_t>(all.size()),
+                       more.end());
+      all = std::move(more);
+      stays = false;
+    }
+  }
   std::vector<std::string> names;
   for (const std::size_t at : all) names.push_back("`" + out_.steps[at].name + "`");
-  const std::optional<bool> stays = stays_without(all);
   if (stays == true) {
     out_.besides.push_back(fmt::format(
         "with eager's {} in its place the divergence stays, so nobody is accused; that was the "

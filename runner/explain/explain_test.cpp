@@ -26,9 +26,15 @@ constexpr const char* kChain = R"(
 class Explaining : public OnFakeTorch {
  protected:
   Explanation explain(const std::string& text, double seconds = 60) {
+    return explain(decode(text), nullptr, seconds);
+  }
+
+  Explanation explain(std::shared_ptr<const Case> declared, const Registry* registry,
+                      double seconds = 60) {
     ExplainRequest request;
     request.id = "bugs/1@cpu/inductor";
-    request.declared = decode(text);
+    request.declared = std::move(declared);
+    request.registry = registry;
     request.layers = {path("low", "low"), path("inductor", "inductor")};
     request.layers[1].above = "low";
     request.layers[1].declared["above"] = "low";
@@ -222,6 +228,73 @@ TEST(How, EveryTextNamesTheOperators) {
     EXPECT_THAT(fmt::format(fmt::runtime(each.full), "step y", "crash"), HasSubstr("step y"))
         << each.name;
   }
+}
+
+/// `d` draws, from what may be wrong before.
+constexpr const char* kDraws = R"(
+  "inputs": {"x": {"dtype": "float32", "values": [1, 2, 3]}},
+  "steps": [{"let": "r", "op": "aten::relu.default", "args": ["%x"]},
+            {"let": "d", "op": "aten::bernoulli.default", "args": ["%r"]},
+            {"let": "n", "op": "aten::neg.default", "args": ["%d"]},
+            {"let": "y", "op": "aten::mul.Tensor", "args": ["%n", "%d"]}],
+  "outputs": ["y"])";
+
+Registry of_drawing() {
+  Json operators = Json::object();
+  for (const char* name : {"aten::relu", "aten::neg", "aten::bernoulli"})
+    operators[name] = {{{"overload", "default"},
+                        {"tags", Json::array()},
+                        {"returns", Json::array()},
+                        {"arguments", Json::array()}}};
+  operators["aten::bernoulli"][0]["tags"] = {"nondeterministic_seeded"};
+  operators["aten::mul"] = operators["aten::neg"];
+  operators["aten::mul"][0]["overload"] = "Tensor";
+  return *Registry::from_json(
+      {{"format", 1}, {"torch", "2.13.0"}, {"operators_digest", "test"}, {"operators", operators}});
+}
+
+TEST_F(Explaining, FollowsADifferenceThroughWhatIsDrawn) {
+  torch_.slightly_wrong = "aten::relu.default";
+  torch_.wrong_operator = "aten::neg.default";
+  const Registry registry = of_drawing();
+  Case declared = *decode(kDraws);
+  declared.random = true;
+  const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
+  EXPECT_THAT(guilty(found), ElementsAre("n"));
+  EXPECT_TRUE(found.certain);
+  EXPECT_EQ(found.steps[0].explained, "no");
+  EXPECT_EQ(found.steps[1].explained, "yes") << "it is given another number, and draws the same";
+  EXPECT_LT(found.steps[0].adds, 0.1);
+  EXPECT_THAT(found.open, IsEmpty());
+}
+
+TEST_F(Explaining, NamesWhatDrawsOtherwise) {
+  torch_.wrong_operator = "aten::bernoulli.default";
+  const Registry registry = of_drawing();
+  Case declared = *decode(kDraws);
+  declared.random = true;
+  const Explanation found = explain(std::make_shared<const Case>(declared), &registry);
+  EXPECT_THAT(guilty(found), ElementsAre("d"));
+  EXPECT_EQ(found.steps[2].explained, "yes");
+  EXPECT_THAT(found.open, IsEmpty());
+}
+
+/// Both additions are off by one: whichever of them is right, the other takes `y` to its bound.
+TEST_F(Explaining, AddsWhoeverMakesMuchOfItWithoutTheFirst) {
+  torch_.wrong_operator = "aten::add.Tensor";
+  const Explanation found = explain(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [-1.05]},
+               "c": {"dtype": "float32", "values": [0]}},
+    "steps": [{"let": "a", "op": "aten::add.Tensor", "args": ["%x", "%c"]},
+              {"let": "b", "op": "aten::add.Tensor", "args": ["%a", "%c"]},
+              {"let": "n", "op": "aten::neg.default", "args": ["%b"]},
+              {"let": "r", "op": "aten::relu.default", "args": ["%n"]},
+              {"let": "y", "op": "aten::neg.default", "args": ["%r"]}],
+    "outputs": ["y"])");
+  EXPECT_THAT(guilty(found), ElementsAre("a"));
+  EXPECT_THAT(found.also, ElementsAre(1));
+  EXPECT_LT(found.steps[1].adds, 0.1);
+  EXPECT_TRUE(found.certain);
 }
 
 }  // namespace

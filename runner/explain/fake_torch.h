@@ -25,8 +25,8 @@
 
 namespace lockstep {
 
-/// A torch for tests. It knows to.dtype, add, mul, relu, neg and clone of contiguous floating
-/// tensors of one shape. Its compiler is wrong in ways that the test chooses.
+/// A torch for tests. It knows to.dtype, add, mul, relu, neg, clone and bernoulli, which draws, of
+/// contiguous floating tensors of one shape. Its compiler is wrong in ways that the test chooses.
 class FakeTorch {
  public:
   struct Tensor {
@@ -74,49 +74,68 @@ class FakeTorch {
     const bool wide = mode == "fp64" || (compiled && fuses_casts && !faithful);
     CallResult call;
     call.inputs = inputs->calls.at(0);
-    std::map<std::string, Tensor> values;
+    std::map<std::string, Tensor> given;
     for (const auto& [name, value] : call.inputs) {
-      if (const auto* view = std::get_if<TensorView>(&value)) values[name] = read(*view);
+      if (const auto* view = std::get_if<TensorView>(&value)) given[name] = read(*view);
     }
-    for (const Step& step : program->steps) {
-      const OpCall& op = std::get<OpCall>(step.does);
-      const bool lacks = (op.op == "aten::add.Tensor" || op.op == "aten::mul.Tensor" ||
-                          op.op == "aten::to.dtype") &&
-                         op.arguments.args.size() < 2;
-      if (lacks || (op.op == raising_operator && !compiled)) {
+    const auto repeat = message["repeat"].get<std::size_t>();
+    for (std::size_t k = 0; k < repeat; ++k) {
+      const double seed = message.value("reseed", false) && k + 1 == repeat ? 1 : 0;
+      const auto values = execute(*program, given, {compiled, wide, mode == "fp64", seed});
+      if (!values) {
         seen.outcome = Outcome::raised;
         seen.error = RaisedError{"eager", "RuntimeError", "refused", {}, ErrorKind::error};
         seen.repetitions.clear();
         return seen;
       }
-      const std::string& name = *step.let.front();
-      Tensor made = apply(op, values);
-      const bool is_seen = contains(returned_values(*program), name);
-      if (!wide || (seeing_ends_it && mode != "fp64" && is_seen)) round(made);
-      const bool company = name.starts_with("m0_") || name.starts_with("m1_");
-      const bool wrong = op.op == wrong_operator ||
-                         (program->steps.size() > 1 && op.op == wrong_when_fused) ||
-                         (company && op.op == wrong_in_company);
-      if (compiled && wrong) {
-        for (double& value : made.values) value += 1;
-      }
-      if (compiled && first_is_wrong && &step == &program->steps.front()) {
-        for (double& value : made.values) value += 1;
-      }
-      if (compiled && op.op == slightly_wrong) {
-        for (double& value : made.values) value += 0x1p-10;
-      }
-      values[name] = std::move(made);
+      CallResult result = call;
+      for (const std::string& name : returned_values(*program))
+        result.outputs.emplace_back(name, write(values->at(name), mode == "fp64", seen));
+      seen.repetitions.push_back({std::move(result)});
     }
-    for (const std::string& name : returned_values(*program))
-      call.outputs.emplace_back(name, write(values.at(name), mode == "fp64", seen));
-    seen.repetitions.assign(message["repeat"].get<std::size_t>(), {call});
     return seen;
   }
 
   std::filesystem::path folder() const { return folder_; }
 
  private:
+  struct Execution {
+    bool compiled, wide, is_gold;
+    double seed;
+  };
+
+  /// The values of a program; nothing: eager raises.
+  std::optional<std::map<std::string, Tensor>> execute(const Program& program,
+                                                       std::map<std::string, Tensor> values,
+                                                       const Execution& how) const {
+    for (const Step& step : program.steps) {
+      const OpCall& op = std::get<OpCall>(step.does);
+      const bool lacks = (op.op == "aten::add.Tensor" || op.op == "aten::mul.Tensor" ||
+                          op.op == "aten::to.dtype") &&
+                         op.arguments.args.size() < 2;
+      if (lacks || (op.op == raising_operator && !how.compiled)) return std::nullopt;
+      const std::string& name = *step.let.front();
+      Tensor made = apply(op, values);
+      if (op.op == "aten::bernoulli.default") {
+        for (double& value : made.values) value = value * 2 + how.seed;
+      }
+      const bool is_seen = contains(returned_values(program), name);
+      if (!how.wide || (seeing_ends_it && !how.is_gold && is_seen)) round(made);
+      const bool company = name.starts_with("m0_") || name.starts_with("m1_");
+      const bool wrong = op.op == wrong_operator ||
+                         (program.steps.size() > 1 && op.op == wrong_when_fused) ||
+                         (company && op.op == wrong_in_company);
+      const bool first = first_is_wrong && &step == &program.steps.front();
+      for (double& value : made.values) {
+        if (how.compiled && wrong) value += 1;
+        if (how.compiled && first) value += 1;
+        if (how.compiled && op.op == slightly_wrong) value += 0x1p-10;
+      }
+      values[name] = std::move(made);
+    }
+    return values;
+  }
+
   static Tensor read(const TensorView& view) {
     Tensor tensor{view.dtype, view.shape, {}};
     const auto size = static_cast<std::size_t>(view.dtype->bytes);
@@ -153,7 +172,7 @@ class FakeTorch {
       }
       if (other.dtype->bytes > made.dtype->bytes) made.dtype = other.dtype;
     } else {
-      EXPECT_EQ(op.op, "aten::clone.default");
+      EXPECT_TRUE(op.op == "aten::clone.default" || op.op == "aten::bernoulli.default") << op.op;
     }
     return made;
   }

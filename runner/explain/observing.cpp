@@ -14,18 +14,6 @@ namespace {
 
 constexpr GoldSet kPlainGolds = gold_set({Gold::fp64, Gold::stepwise});
 
-/// Whether what was returned hangs on the seed: the last repetition has others.
-bool changes_with_seed(const Observation& seen) {
-  const Repetition &first = seen.repetitions.front(), &last = seen.repetitions.back();
-  for (std::size_t call = 0; call < std::min(first.size(), last.size()); ++call) {
-    for (std::size_t i = 0; i < std::min(first[call].outputs.size(), last[call].outputs.size());
-         ++i) {
-      if (!same_bits(first[call].outputs[i].second, last[call].outputs[i].second)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 void OperatorSearch::take_values(const Tried& tried, const Observed& observed) {
@@ -75,10 +63,10 @@ void OperatorSearch::see_all() {
   const auto eager = eager_of(tried.executed), did = what_eager_did(tried.executed);
   eager_returns_ = eager != nullptr;
   eager_raises_ = did && did->outcome == Outcome::raised;
-  draws_ = suspect_.declared->random && eager_returns_ && changes_with_seed(*eager);
   const bool stays = has(*tried.verdict, suspect_.fault);
   out_.observing = stays ? "stays" : "vanishes";
   if (!eager_returns_) return;
+  find_draws(*eager, observed);
   const GivenValues none;
   take_values(tried, observed);
   if (!stays) {
@@ -97,6 +85,37 @@ void OperatorSearch::see_all() {
         out_.steps[i].value = "differs";
       else if (out_.steps[i].value.empty())
         out_.steps[i].value = "same";
+    }
+  }
+}
+
+/// Fills `draws_`, from an execution whose last repetition has another seed.  One too many does no
+/// harm: what draws is executed wherever the generator has to be where it was.
+void OperatorSearch::find_draws(const Observation& eager, const Observed& observed) {
+  const std::size_t call = suspect_.fault.call;
+  if (!suspect_.declared->random || call >= eager.repetitions.front().size()) return;
+  const auto &first = eager.repetitions.front()[call].outputs,
+             &last = eager.repetitions.back()[call].outputs;
+  const auto changes = [&](const std::string& as) {
+    for (std::size_t i = 0; i < std::min(first.size(), last.size()); ++i) {
+      const std::string& name = first[i].first;
+      const bool is_its = name == as || name.starts_with(as + "[");  // an element of a list
+      if (is_its && !same_bits(first[i].second, last[i].second)) return true;
+    }
+    return false;
+  };
+  const auto may_draw = [&](const Step& step) {
+    const auto* op = std::get_if<OpCall>(&step.does);
+    if (op == nullptr) return std::holds_alternative<FunctionCall>(step.does);
+    const Overload* overload =
+        suspect_.registry == nullptr ? nullptr : suspect_.registry->find_overload(op->op);
+    return overload == nullptr || overload->has_tag("nondeterministic_seeded");
+  };
+  for (std::size_t i = 0; i < flat_.size(); ++i) {
+    if (!may_draw(flat_[i].step)) continue;
+    for (const std::string& name : results_of(flat_[i].step)) {
+      const auto as = observed.seen_as.find(name);
+      if (as != observed.seen_as.end() && changes(as->second)) draws_.insert(i);
     }
   }
 }
@@ -162,6 +181,7 @@ std::optional<GivenValues> OperatorSearch::remade_by_eager(const Places& steps) 
     leave_open("what eager makes of compiled values: " + derived.error().message);
     return std::nullopt;
   }
+  seed_as_there(*derived);
   const Tried tried = trials_.run_one({trial_name("eager on what compiled steps were given"),
                                        std::make_shared<const Case>(std::move(*derived)),
                                        {eager_path_of(renamed)}});
@@ -178,9 +198,8 @@ std::optional<GivenValues> OperatorSearch::remade_by_eager(const Places& steps) 
 }
 
 OperatorSearch::Places OperatorSearch::unlike_eager() {
-  if (writes_ || draws_) {
-    leave_open(writes_ ? "what each step was given: the program writes to its values"
-                       : "what each step would draw on its own");
+  if (writes_) {
+    leave_open("what each step was given: the program writes to its values");
     return {};
   }
   Places steps;
@@ -189,8 +208,12 @@ OperatorSearch::Places OperatorSearch::unlike_eager() {
     const std::vector<std::string> results = results_of(flat_[i].step),
                                    uses = uses_of(flat_[i].step);
     const bool gives = std::any_of(results.begin(), results.end(), known);
-    if (!results.empty() && gives && std::all_of(uses.begin(), uses.end(), known))
-      steps.push_back(i);
+    const bool can_be_made = gives && std::all_of(uses.begin(), uses.end(), known);
+    if (!can_be_made && draws_.contains(i)) {
+      leave_open("what each step would draw: it is not known what all of them were given");
+      return {};
+    }
+    if (can_be_made) steps.push_back(i);
   }
   if (steps.empty()) return {};
   const auto remade = remade_by_eager(steps);

@@ -29,6 +29,8 @@ class OperatorSearch {
   /// The steps of which eager makes other bits, from the same arguments.
   Places unlike_eager();
   void note_amplifier(std::size_t from);
+  void find_draws(const Observation& eager, const Observed& observed);
+  void seed_as_there(Case& part) const;
 
   Places steps_of_the_difference();
 
@@ -59,8 +61,10 @@ class OperatorSearch {
   std::optional<Case> gradient_part(std::size_t step, const HandedGradients& handed) const;
   std::optional<Case> carried_back(std::size_t step) const;
   Places greatest_gradients();
-  /// Whether some steps diverge as a program of their own on eager's values; nothing: not known.
+  /// Whether some steps diverge as a program of their own on eager's values as the first of them
+  /// does in the whole one; nothing: not known.
   std::optional<bool> diverges_together(const Places& steps);
+  std::optional<bool> does_wrong(std::size_t step, const Executed& executed) const;
   void find_company(std::size_t step, How how);
   void find_shortest_beginning();
   void find_what_raises();
@@ -84,9 +88,9 @@ class OperatorSearch {
   Trials& trials_;
   Explanation& out_;
   std::vector<FlatStep> flat_;
-  bool bits_ = false;    ///< the least difference counts
-  bool writes_ = false;  ///< to what is there
-  bool draws_ = false;   ///< random numbers
+  bool bits_ = false;            ///< the least difference counts
+  bool writes_ = false;          ///< to what is there
+  std::set<std::size_t> draws_;  ///< the steps that draw random numbers
   bool eager_returns_ = true, eager_raises_ = false;
   bool spread_ = false;  ///< the difference comes from many steps, from none much of it
   SeenValues seen_;

@@ -2,11 +2,13 @@
 """How often `explain` names the greatest of several faults: random programs of 12 to 30 steps with
 two or three faults hidden in each, of known place and size.
 
-    ci/bench/explain/hidden.py [--seed N] [--programs N] [--seconds S]
+    ci/bench/explain/hidden.py [--seed N] [--programs N] [--seconds S] [--shrink S] [--keep FOLDER]
 
 Each fault is executed alone, too: how far that moves the output says which one is the greatest.
-Prints a line for each program, and the shares. Draw the seed once nothing is changed any more:
-without --seed it is drawn by chance."""
+Prints a line for each program, and the shares. With --shrink each is shrunk, too, for S seconds,
+and what is left must be as far off as the whole, by ten times at most. --keep leaves programs,
+paths and runs in a folder. Draw the seed once nothing is changed any more: without --seed it is
+drawn by chance."""
 
 import argparse
 import json
@@ -30,19 +32,25 @@ from random_programs import make_program  # noqa: E402
 ALIKE = 1.25
 
 
+#: Of ten programs with faults in two or three steps, some four have two that reach the output: a
+#: comparison, a rounding or an integer swallows the others.
+DRAWN = 3
+
+
+def can_be_off(operator: str) -> bool:
+    """Whether an operator gives one tensor of numbers, and AOT autograd does not take it apart."""
+    name, _, its = operator.removeprefix("aten::").partition(".")
+    schema = torch._C._get_schema(f"aten::{name}", "" if its == "default" else its)
+    whole = f"aten::{name}" + (f".{its}" if its not in ("", "default") else "")
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key(whole, "CompositeImplicitAutograd")
+    one = len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
+    return one and not composite and name not in ("eq", "ne", "lt", "le", "gt", "ge")
+
+
 def candidates(case: dict) -> list[str]:
-    """The operators that a program calls once, so that a fault of one has one place, and that AOT
-    autograd does not take apart."""
+    """The operators that a program calls once, so that a fault of one has one place."""
     operators = [step["op"] for step in case["steps"] if "op" in step]
-    return [
-        each
-        for each in operators
-        if operators.count(each) == 1
-        and not torch._C._dispatch_has_kernel_for_dispatch_key(
-            "aten::" + each.removeprefix("aten::").removesuffix(".default"),
-            "CompositeImplicitAutograd",
-        )
-    ]
+    return [each for each in operators if operators.count(each) == 1 and can_be_off(each)]
 
 
 def join(case: dict) -> None:
@@ -153,7 +161,7 @@ def moved(records: list[dict]) -> dict[tuple[str, str], dict[str, float]]:
     """How far each output is off, by case and path."""
     return {
         (each["id"].split("@")[0], each["path"]): {
-            output["name"]: output.get("max_abs", 0.0) for output in each.get("outputs", [])
+            output["name"]: output.get("max_abs") or 0.0 for output in each.get("outputs", [])
         }
         for each in records
         if each["type"] == "verdict"
@@ -165,14 +173,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--programs", type=int, default=60)
     parser.add_argument("--seconds", type=int, default=1800)
+    parser.add_argument("--shrink", type=int, metavar="S")
+    parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     print(f"seed {seed}")
     with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
+        folder = (options.keep or pathlib.Path(scratch)).resolve()
         for each in ("cases", "paths"):
-            (folder / each).mkdir()
-        hidden = hide(seed, options.programs)
+            (folder / each).mkdir(parents=True)
+        hidden = hide(seed, DRAWN * options.programs)
         table: dict[str, dict[str, float]] = {}
         whole, single = [], []
         for place, (case, off) in enumerate(hidden):
@@ -187,8 +197,55 @@ def main() -> None:
             (folder / "cases" / f"{place}.json").write_text(json.dumps(case), encoding="utf-8")
         (folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
         alone = moved(run(folder, "singles", single))
-        records = run(folder, "whole", whole, f"--explain={options.seconds}")
+        told: list[pathlib.Path] = []
+        for place, path in enumerate(whole):
+            sizes = [
+                max(alone.get((str(place), f"single-p{place}-{k}"), {"": 0.0}).values(), default=0)
+                for k in range(len(hidden[place][1]))
+            ]
+            if sum(size > 0 for size in sizes) > 1 and len(told) < options.programs:
+                told.append(path)
+        records = run(folder, "whole", told, f"--explain={options.seconds}")
         judge(hidden, alone, records)
+        if options.shrink is not None:
+            shrink(folder, records, options.shrink)
+
+
+def shrink(folder: pathlib.Path, records: list[dict], seconds: int) -> None:
+    """Shrinks what diverges, executes what is left, and prints how many are as far off as it."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    whole = [each for each in records if each.get("status") == "value_diverges" and "path" in each]
+    kept, steps = 0, []
+    for verdict in whole:
+        case, path = verdict["id"].split("@")[0], folder / "paths" / f"{verdict['path']}.json"
+        small = folder / "small" / case / "case.json"
+        small.parent.mkdir(parents=True)
+        here: list[str | pathlib.Path] = ["--path-file", path, "--path", path.stem]
+        asked = [verdict["id"], "--case-file", folder / "cases" / f"{case}.json", *here]
+        told = ["--seconds", str(seconds), "--to", small]
+        subprocess.run([binary, "shrink", *asked, *told], capture_output=True, check=False)
+        if not small.exists():
+            print(f"{verdict['id']}: not shrunk")
+            continue
+        out = ["--no-expectations", "--out", small.parent / "run"]
+        subprocess.run([binary, "run", small, *here, *out], capture_output=True, check=False)
+        log = (small.parent / "run" / "run.jsonl").read_text("utf-8").splitlines()
+        found = [each for each in map(json.loads, log) if each["type"] == "verdict"]
+        same = any(alike(verdict, each) for each in found if each["path"] == path.stem)
+        kept += same
+        steps.append(len(json.loads(small.read_text("utf-8"))["steps"]))
+        print(f"{verdict['id']}: {steps[-1]} steps, {'as far off' if same else 'ANOTHER'}")
+    print(f"{len(whole)} shrunk to {sum(steps) / max(1, len(steps)):.1f} steps, {kept} as far off")
+
+
+def alike(whole: dict, small: dict) -> bool:
+    """Whether two verdicts are of one magnitude, absolute or as a fraction of eager's number."""
+    for key in ("max_abs", "max_rel"):
+        before = max((output.get(key) or 0.0 for output in whole["outputs"]), default=0.0)
+        after = max((output.get(key) or 0.0 for output in small["outputs"]), default=0.0)
+        if before and before / 10 <= after <= before * 10:
+            return small["status"] == whole["status"]
+    return False
 
 
 def judge(hidden: list, alone: dict, records: list[dict]) -> None:

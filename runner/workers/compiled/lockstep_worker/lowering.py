@@ -128,28 +128,40 @@ class _Writer:
 
     def value(self, value: Any) -> Any:
         """A value of the protocol. Raises `NotLowered`."""
-        if isinstance(value, torch.fx.Node):
-            return self.values[value]
-        if value is None or isinstance(value, (bool, int)):
-            return value
-        if isinstance(value, float):
-            return {"float": value.hex() if value - value == 0 else str(value)}
-        if isinstance(value, complex):
-            return {"complex": [self.value(part)["float"] for part in (value.real, value.imag)]}
-        if isinstance(value, str):
-            return {"str": value}
-        if isinstance(value, (list, tuple)):
-            return [self.value(each) for each in value]
-        for kind, key in (
-            (torch.dtype, "dtype"),
-            (torch.layout, "layout"),
-            (torch.memory_format, "memory_format"),
-        ):
-            if isinstance(value, kind):
-                return {key: str(value).removeprefix("torch.")}
-        if isinstance(value, torch.device):
-            return {"device": str(value)}
-        raise NotLowered(f"it takes a {type(value).__name__}, which no step can say")
+        return protocol_value(value, self._known, NotLowered)
+
+    def _known(self, value: Any) -> Any:
+        return self.values[value] if isinstance(value, torch.fx.Node) else None
+
+
+def protocol_value(
+    value: Any, known: Callable[[Any], Any], refusal: Callable[[str], Exception]
+) -> Any:
+    """A Python value as one of the protocol. `known` says what only the caller knows, and gives
+    None for anything else; what no step can say raises the `refusal`."""
+    if (said := known(value)) is not None:
+        return said
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex() if value - value == 0 else str(value)}
+    if isinstance(value, complex):
+        parts = (protocol_value(part, known, refusal) for part in (value.real, value.imag))
+        return {"complex": [part["float"] for part in parts]}
+    if isinstance(value, str):
+        return {"str": value}
+    if isinstance(value, (list, tuple)):
+        return [protocol_value(each, known, refusal) for each in value]
+    for kind, key in (
+        (torch.dtype, "dtype"),
+        (torch.layout, "layout"),
+        (torch.memory_format, "memory_format"),
+    ):
+        if isinstance(value, kind):
+            return {key: str(value).removeprefix("torch.")}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    raise refusal(f"it takes a {type(value).__name__}, which no step can say")
 
 
 def _check(function: Callable, inputs: dict[str, torch.Tensor], lowered: Lowered) -> None:

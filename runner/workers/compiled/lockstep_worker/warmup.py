@@ -9,6 +9,7 @@ import threading
 import warnings
 from typing import Any
 
+from . import pages
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator
 
@@ -60,6 +61,7 @@ def warm(cache: str) -> None:
     gc.collect()
     # What exists now is shared with every child; the collector would write to its pages.
     gc.freeze()
+    pages.collapse()
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@
 #include "base/gold.cpp"
 #include "base/text.cpp"
 #include "workers/eager/autograd.cpp"
+#include "workers/eager/carry.cpp"
 #include "workers/eager/child.cpp"
 #include "workers/eager/context.cpp"
 #include "workers/eager/environment.cpp"

@@ -1,0 +1,211 @@
+"""Torch's private parts that capturing needs; no other module here uses any."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from . import worker
+
+worker.load()
+
+from lockstep_worker.compat import graphs, operators  # noqa: E402  (its package is loaded above)
+
+#: Calls of a graph that change a mode instead of computing.
+SET_GRAD = torch._C._set_grad_enabled
+ENTER_AUTOCAST = torch.amp.autocast_mode._enter_autocast
+EXIT_AUTOCAST = torch.amp.autocast_mode._exit_autocast
+ENTER_INFERENCE = torch.autograd.grad_mode._enter_inference_mode
+EXIT_INFERENCE = torch.autograd.grad_mode._exit_inference_mode
+#: Configuration of which a program may have changed something: module → the prefix of its names.
+CONFIGURED = ("torch._inductor.config", "torch._functorch.config")
+#: What says where files go and how much is printed, and nothing of what is computed.
+INDIFFERENT = ("debug", "trace", "cache", "compile_threads", "worker", "force_disable", "autotune")
+
+
+def operators_of(function: Callable, tensors: list[torch.Tensor]) -> list[Any] | None:
+    """The nodes of a function of fake tensors before anything is dispatched; None where it cannot
+    be traced."""
+    fresh: list[torch.Tensor] = []
+    for each in tensors:
+        if not isinstance(each, FakeTensor) or any(
+            isinstance(size, torch.SymInt) for size in (*each.shape, *each.stride())
+        ):
+            return None
+        with each.fake_mode:
+            made = torch.empty_strided(
+                each.shape, each.stride(), dtype=each.dtype, device=each.device
+            )
+        fresh.append(made.requires_grad_(each.requires_grad))
+    before = torch.get_rng_state()
+    try:
+        with torch.no_grad():
+            return list(graphs.trace(function, fresh))
+    except Exception:
+        return None
+    finally:
+        torch.set_rng_state(before)
+
+
+overload = graphs.overload
+
+
+def draws(name: str) -> bool:
+    """Whether an operator, `aten::name.overload`, draws random numbers."""
+    space, _, rest = name.partition("::")
+    packet, _, word = rest.partition(".")
+    found = operators.overload(space, packet, word)
+    return found is not None and torch.Tag.nondeterministic_seeded in found.tags
+
+
+def forget(function: Any) -> None:
+    """Takes what Dynamo keeps of a function or a module out of its cache; it is compiled again when
+    it is called next."""
+    import torch._dynamo.eval_frame as frames
+
+    with contextlib.suppress(Exception):
+        frames.remove_from_cache(getattr(function, "forward", function))
+
+
+def sweepable(op: operators.Overload) -> bool:
+    """Whether an operator computes tensors from tensors, the same ones each time."""
+    tensors, views = operators.returns(op)
+    drawing = torch.Tag.nondeterministic_seeded in op.tags
+    return tensors and not views and not operators.writes(op) and not drawing
+
+
+def fakes() -> Callable[[torch.Tensor], torch.Tensor]:
+    """A function that gives a tensor's like without memory."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        with mode:
+            return torch.empty_strided(
+                tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+            )
+
+    return fake
+
+
+def symbol(number: Any) -> str | None:
+    """The expression of a size that may vary; None of a plain number."""
+    if isinstance(number, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return str(number.node.expr)
+    return None
+
+
+def source_name(node: Any) -> str:
+    """What Dynamo calls the place where an input of its graph came from; empty if it does not
+    say."""
+    given = node.meta.get("grapharg")
+    try:
+        name = given.source.name
+        return str(name() if callable(name) else name)
+    except Exception:
+        return ""
+
+
+def resolved(backend: str) -> str | None:
+    """Why torch has no backend of a name; None: it has one."""
+    try:
+        torch._dynamo.lookup_backend(backend)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+    return None
+
+
+def registered_name(backend: Callable) -> str | None:
+    """The name under which a backend is registered; None where it is not."""
+    for name in torch.compiler.list_backends(exclude_tags=()):
+        with contextlib.suppress(Exception):
+            if torch._dynamo.lookup_backend(name) is backend:
+                return name
+    return None
+
+
+def optimize_owner() -> Any:
+    """The module whose `optimize` is the older spelling of `torch.compile`."""
+    return torch._dynamo
+
+
+def changed_config() -> dict[str, Any]:
+    """What the program has set of Inductor's and functorch's configuration: full name → value.
+    Only modules that are loaded are looked at."""
+    found: dict[str, Any] = {}
+    for name in CONFIGURED:
+        module = sys.modules.get(name)
+        is_default = getattr(module, "_is_default", lambda key: False)
+        for key, entry in getattr(module, "_config", {}).items():
+            last = key.rsplit(".", 1)[-1]
+            if last.startswith("_") or any(word in key for word in INDIFFERENT):
+                continue
+            with contextlib.suppress(Exception):
+                if is_default(key):
+                    continue
+                value = module
+                for part in key.split("."):
+                    value = getattr(value, part)
+                if value != entry.default:
+                    found[f"{name}.{key}"] = value
+    return found
+
+
+def dynamo_errors() -> tuple[type[BaseException], ...]:
+    """What Dynamo raises where it, and not the program, fails."""
+    import torch._dynamo.exc as exc
+
+    return (exc.TorchDynamoException,)
+
+
+@contextlib.contextmanager
+def forgiving() -> Iterator[None]:
+    """While it lasts, what Dynamo cannot trace runs eagerly."""
+    import torch._dynamo.config
+
+    with torch._dynamo.config.patch(suppress_errors=True):
+        yield
+
+
+class ModuleCalls:
+    """Puts `called` in the place of the call of every nn.Module, from `begin` until `end`: torch
+    asks the attribute `_compiled_call_impl` for what to call instead of `forward`."""
+
+    def __init__(self, called: Callable) -> None:
+        self._called = called
+
+    def begin(self) -> None:
+        torch.nn.Module._compiled_call_impl = self
+
+    def end(self) -> None:
+        torch.nn.Module._compiled_call_impl = None
+
+    def __get__(self, module: Any, owner: Any = None) -> Callable | None:
+        if module is None:
+            return None
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._called(module, module._call_impl, args, kwargs)
+
+        return call
+
+
+#: Functions that a mode sees and that compute nothing.
+_BOOKKEEPING = ("requires_grad_", "register_hook", "retain_grad", "_set_grad_enabled",
+                "_enter_autocast", "_exit_autocast", "has_names", "_make_subclass")  # fmt: skip
+
+
+def is_bookkeeping(function: Any) -> bool:
+    """Whether a call changes no value: of a hook, a mode, a flag."""
+    return getattr(function, "__name__", "") in _BOOKKEEPING
+
+
+def context_inside() -> dict:
+    """The modes that are in force in the middle of a program, as the context of steps."""
+    found: dict[str, Any] = {"grad": torch.is_grad_enabled()}
+    if torch.is_autocast_enabled("cpu"):
+        dtype = str(torch.get_autocast_dtype("cpu")).removeprefix("torch.")
+        found["autocast"] = {"device": "cpu", "dtype": dtype}
+    return found

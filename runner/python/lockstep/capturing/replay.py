@@ -1,0 +1,47 @@
+"""A written program, executed eagerly on what was recorded: does it give what the program gave?"""
+
+from typing import Any
+
+import torch
+
+from . import worker
+
+worker.load()
+
+from lockstep_worker import contexts  # noqa: E402  (its package is loaded above)
+from lockstep_worker.problems import Malformed, Unsupported  # noqa: E402
+from lockstep_worker.source import compile_text, generate  # noqa: E402
+
+
+def function_of(program: dict) -> Any:
+    """The program as a Python function of its inputs. Raises `Malformed` or `Unsupported`."""
+    held: dict[int, torch.Tensor] = {}
+
+    def literal(view: dict) -> str | None:
+        held[id(view)] = view["literal"]
+        return None
+
+    kinds = dict.fromkeys(program["inputs"], "tensor")
+    source = generate(program, literal, kinds)
+    captured = {name: held[id(view)].clone() for name, view in source.captured.items()}
+    return compile_text(source.text, captured)[0]
+
+
+def replay(program: dict, inputs: dict[str, Any], context: dict, seed: Any) -> Any:
+    """What the program returns, or the error that it raises; `inputs` may be changed. `seed` is the
+    state of the generator that it starts with."""
+    before = torch.get_rng_state()
+    try:
+        torch.set_rng_state(seed)
+        with torch.enable_grad(), contexts.enter(context):
+            return function_of(program)(*[inputs[name] for name in program["inputs"]])
+    except (Malformed, Unsupported) as error:
+        return NotExecuted(str(error))
+    except Exception as error:
+        return error
+    finally:
+        torch.set_rng_state(before)
+
+
+class NotExecuted(Exception):
+    """The program means nothing to the worker; the message says why."""

@@ -1,0 +1,163 @@
+"""The command line: from a program to cases, verdicts and explanations, by one command."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+
+CAST = """
+import sys
+import torch
+def f(x): return x.half().float() * 2
+torch.manual_seed(0)
+print("mine", sys.argv[1:])
+torch.compile(f)(torch.randn(40, 3))
+"""
+
+
+@pytest.fixture
+def tool(tmp_path, tmp_path_factory, monkeypatch):
+    """Calls the built runner in an empty folder; `tool.start` does not wait."""
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    monkeypatch.setenv("LOCKSTEP_HOME", str(PACKAGE.parents[2]))
+    monkeypatch.setenv("LOCKSTEP_PYTHON", sys.executable)
+    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
+    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.delenv("LOCKSTEP_RUNNER", raising=False)
+
+    return Tool(binary, tmp_path)
+
+
+class Tool:
+    """The runner, called in a folder; `start` does not wait."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [self.binary, *words],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            # A job in the background of a shell script inherits that it is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+    def __call__(self, *words):
+        process = self.start(*words)
+        out, error = process.communicate(timeout=600)
+        return subprocess.CompletedProcess(words, process.returncode, out, error)
+
+
+def program(tmp_path, text, name="model.py"):
+    (tmp_path / name).write_text(textwrap.dedent(text))
+    return name
+
+
+def test_a_program_becomes_cases_that_check_accepts(tool, tmp_path):
+    program(tmp_path, CAST)
+    done = tool("capture", "--json", "--out", "mine", "--", "model.py", "--layers", "2")
+    assert done.returncode == 0, done.stderr
+    assert "mine ['--layers', '2']" in done.stderr  # what the program prints is no answer
+    (found,) = json.loads(done.stdout)
+    assert (found["name"], found["paths"], found["route"]) == ("model-f", ["inductor"], "graph")
+    assert found["shown"]["status"] == "value_diverges"
+    assert found["verdict"]["status"] == "conform"
+    assert found["says"] == "its policies let it pass (fills, default policy)"
+    assert tool("check", "mine/model-f.json").returncode == 0
+    again = tool("capture", "--out", "mine", "model.py")
+    assert again.returncode == 2 and "mine exists: --out names another directory" in again.stderr
+
+
+def test_as_shown_it_compares_as_strictly_as_the_program_differs(tool, tmp_path):
+    program(tmp_path, CAST)
+    done = tool("capture", "--json", "--as-shown", "model.py")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["says"] == "shows it: fills, compared to the bit"
+    case = json.loads((tmp_path / "model-cases" / "model-f.json").read_text())
+    assert (case["compare"], case["strides"]) == ({"mul": "bits"}, "exact")
+    assert case["inputs"]["x"]["fill"]["normal"]["std"] == pytest.approx(1, abs=0.2)
+
+
+def test_exact_values_are_the_programs(tool, tmp_path):
+    program(tmp_path, CAST)
+    done = tool("capture", "--exact-values", "--name", "other", "model.py")
+    assert done.returncode == 0, done.stderr
+    case = json.loads((tmp_path / "other-cases" / "other-f.json").read_text())
+    assert len(case["inputs"]["x"]["values"]) == 120
+
+
+def test_run_judges_a_program_by_the_default_policies(tool, tmp_path):
+    program(tmp_path, CAST)
+    done = tool("run", "--quiet", "model.py")
+    assert done.returncode == 0, done.stderr
+    assert "1 conform" in done.stdout
+
+
+def test_explain_names_the_cast_and_the_setting(tool, tmp_path):
+    program(tmp_path, CAST)
+    done = tool("explain", "--seconds", "240", "model.py")
+    assert done.returncode == 1, done.stderr
+    assert "compiled keeps float32 where eager rounds to float16 after step half" in done.stdout
+    assert "emulate_precision_casts" in done.stdout
+
+
+def test_nothing_to_explain_is_said(tool, tmp_path):
+    program(tmp_path, "import torch\ntorch.compile(lambda x: x + 1)(torch.ones(3))\n")
+    done = tool("explain", "model.py")
+    assert done.returncode == 0 and done.stdout == ""
+    assert "there is nothing to explain" in done.stderr
+
+
+def test_a_program_that_shows_nothing_is_refused_with_the_reason(tool, tmp_path):
+    program(tmp_path, "print(3)\n")
+    done = tool("explain", "model.py")
+    assert done.returncode == 2
+    assert "nothing of model.py could be captured: it compiles no graph" in done.stderr
+
+
+def test_an_interrupt_keeps_what_was_captured(tool, tmp_path):
+    program(tmp_path, CAST + "print('ready', flush=True)\nimport time; time.sleep(300)\n")
+    process = tool.start("capture", "model.py")
+    for line in process.stderr:
+        if line == "ready\n":
+            break
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "interrupted: what was captured is written" in error
+    assert (tmp_path / "model-cases" / "model-f.json").exists()
+
+
+def test_a_program_that_does_not_end_is_ended(tool, tmp_path):
+    program(tmp_path, CAST + "import time; time.sleep(300)\n")
+    done = tool("capture", "--seconds", "15", "model.py")
+    assert done.returncode == 0, done.stderr
+    assert "model.py still runs after 15 s, and is ended" in done.stderr
+    assert "model.py was ended by SIGINT" in done.stderr or "exit status 1" in done.stderr
+
+
+def test_wrong_usage(tool, tmp_path):
+    for words, said in (
+        (("capture",), "PROGRAM is required"),
+        (("capture", "gone.py"), "gone.py is no file"),
+        (("explain", "--nope", "model.py"), "--nope"),
+        (("capture", "--seconds", "x", "model.py"), "--seconds"),
+    ):
+        program(tmp_path, CAST)
+        done = tool(*words)
+        assert done.returncode == 2 and said in done.stderr, (words, done.stderr)
+    assert "Usage: lockstep capture" in tool("capture", "--help").stdout

@@ -1,0 +1,178 @@
+"""An eager execution as steps: every function of torch that is called, in order.
+
+It is the way of last resort: where Dynamo hands over no graph, its graph has what no case can say,
+or its steps give other results than the program."""
+
+import operator
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from . import compat
+from .graph import Written
+from .sources import is_own, place_at, place_of
+from .steps import Ref, Steps, Unsayable
+
+#: The most calls of an execution that are written down.
+MOST_STEPS = 20_000
+
+
+class Trace(TorchFunctionMode):
+    """Sees what is called while it is in force, and writes it down in each of the ways. `inputs`
+    are the tensors that there are before, by their names: any other one whose making nobody saw is
+    an error. `source_of` says where in the user's source the execution is; left out, in the
+    innermost frame of the user's."""
+
+    def __init__(
+        self, inputs: dict[str, torch.Tensor], ways: tuple[bool, ...], source_of: Any = None
+    ) -> None:
+        super().__init__()
+        self.ways = [Way(inputs, operators, source_of or _source) for operators in ways]
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        try:
+            result = function(*args, **kwargs)
+        except Exception:
+            for each in self.ways:
+                each.noted(function, args, kwargs, None)
+            raise
+        for each in self.ways:
+            each.noted(function, args, kwargs, result)
+        return result
+
+
+class Way:
+    """One way to write an execution: with operators, or with the functions that are called."""
+
+    def __init__(
+        self, inputs: dict[str, torch.Tensor], operators: bool, source_of: Callable
+    ) -> None:
+        self.steps = Steps(operators)
+        self.steps.taken = set(inputs)
+        self.inputs = list(inputs)
+        self.refs: dict[int, Any] = {}
+        self.held: list[Any] = []  # so that no id is given twice
+        self.fake = compat.fakes()
+        for name, tensor in inputs.items():
+            self.name(tensor, Ref(name, self.fake(tensor)))
+        self.source_of = source_of
+        self.before = compat.context_inside()
+        self.failed: Unsayable | None = None
+        self.last: Any = None  # the newest result that has a name
+
+    def name(self, value: Any, ref: Any) -> None:
+        self.refs[id(value)] = ref
+        self.held.append(value)
+
+    def noted(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Writes one call, unless an earlier one could not be written."""
+        if self.failed is not None:
+            return
+        try:
+            self.note(function, args, kwargs, result)
+        except Unsayable as error:
+            error.source = self.steps.source
+            self.failed = error
+
+    def note(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Writes one call. Raises `Unsayable`."""
+        tensors = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+        if compat.is_bookkeeping(function) or _only_asks(function, result, tensors):
+            return
+        if len(self.held) > MOST_STEPS:
+            raise Unsayable(f"it makes more than {MOST_STEPS} calls")
+        self.steps.source = self.source_of()
+        context = compat.context_inside()
+        self.steps.context = {k: v for k, v in context.items() if self.before.get(k) != v}
+        args, kwargs = tree_map(self.value, (list(args), dict(kwargs)))
+        if len(args) > 1 and function in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
+            self.index(function, args, result)
+            return
+        known = [self.refs.get(id(each)) for each in tensors]
+        like = tree_map(lambda r: self.fake(r) if isinstance(r, torch.Tensor) else r, result)
+        made = self.steps.call(function, tuple(args), kwargs, like, _word(function))
+        for tensor, ref, before in zip(tensors, _flat(made), known):
+            # What works in place returns what has a name already.
+            if before is None or ref is not None:
+                self.name(tensor, ref)
+                self.last = ref
+
+    def index(self, function: Any, args: list, result: Any) -> None:
+        if function is torch.Tensor.__setitem__:
+            self.steps.call(operator.setitem, tuple(args), {}, None, "set")
+            return
+        made = self.steps.call(operator.getitem, tuple(args), {}, self.fake(result), "item")
+        self.name(result, made)
+
+    def value(self, value: Any) -> Any:
+        """An argument, with its name if it is a tensor; one without a name is a constant."""
+        if isinstance(value, slice):
+            return slice(*(self.value(each) for each in (value.start, value.stop, value.step)))
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in self.refs:
+            raise Unsayable("it uses a tensor whose making nobody saw")
+        return self.refs[id(value)]
+
+    def finish(self, outputs: Any) -> Written:
+        """What was written, with what the execution returns. Raises `Unsayable`."""
+        if self.failed is not None:
+            raise self.failed
+        given = [self.value(each) for each in tree_leaves(outputs)]
+        return Written(self.inputs, self.steps, given, "trace")
+
+
+def of_graph(
+    module: torch.fx.GraphModule, inputs: dict[str, torch.Tensor], args: tuple, operators: bool
+) -> Written:
+    """The steps of an execution of a graph on these arguments. Raises `Unsayable`, and what the
+    graph raises."""
+    runner = _Runner(module)
+    with Trace(inputs, (operators,), lambda: runner.place) as trace:
+        outputs = runner.run(*args)
+    return trace.ways[0].finish(outputs)
+
+
+class _Runner(torch.fx.Interpreter):
+    """Executes a graph, and knows where in the user's source it is."""
+
+    place: dict | None = None
+
+    def run_node(self, n: Any) -> Any:
+        self.place = place_of(n.meta.get("stack_trace")) or self.place
+        return super().run_node(n)
+
+
+def _only_asks(function: Any, result: Any, tensors: list) -> bool:
+    """Whether a call asks for what is known when the program is written: a shape, a dtype."""
+    if tensors:
+        return False
+    word = getattr(function, "__name__", "")
+    return word not in ("__setitem__", "backward") and result is not None
+
+
+def _word(function: Any) -> str:
+    word = getattr(function, "__name__", "v").strip("_")
+    return word if word != "get" else getattr(getattr(function, "__self__", None), "__name__", "v")
+
+
+def _flat(made: Any) -> list:
+    if isinstance(made, (list, tuple)):
+        return [each for part in made for each in _flat(part)]
+    return [made]
+
+
+def _source() -> dict | None:
+    """The innermost frame of the user's."""
+    for frame, line in traceback.walk_stack(None):
+        code = frame.f_code
+        if is_own(code.co_filename):
+            return place_at(code.co_filename, line, code.co_name)
+    return None
