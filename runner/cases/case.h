@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
+#include "base/value_files.h"
 #include "policies/policy.h"
 #include "policies/rules.h"
 #include "program/program.h"
@@ -42,13 +42,10 @@ struct RuleFill {
 
 /// Elements that lie in a file beside the case, in storage order: their bytes, little-endian.
 struct FileFill {
-  std::filesystem::path folder;  ///< of the case
-  std::string name;              ///< in the folder `values` there: its SHA-256, and ".bin"
+  ValuePlace place;                          ///< of the case
+  std::string name;                          ///< in the folder kValuesFolder there
   std::shared_ptr<const std::string> bytes;  ///< never null
 };
-
-/// The folder of such files, beside a case.
-inline constexpr const char* kValuesFolder = "values";
 
 /// A tensor that the runner makes.
 struct TensorSpec {

@@ -423,9 +423,8 @@ class CaseDecoder {
     const Overload* overload =
         context_.registry == nullptr ? nullptr : context_.registry->find_overload(op);
     if (overload != nullptr) return overload->has_tag("nondeterministic_seeded");
-    // Of an operator of somebody's module nobody can tell.
-    return context_.python_operators && op.find("::") != std::string::npos &&
-           !op.starts_with("aten::") && !op.starts_with("prims::");
+    // Of what is written in Python nobody can tell.
+    return is_prim(op) || (context_.python != nullptr && context_.python->has(op));
   }
 
   Reader reader_;

@@ -8,6 +8,7 @@
 
 #include "base/reader.h"
 #include "cases/case.h"
+#include "cases/python_operators.h"
 #include "cases/registry.h"
 
 namespace lockstep {
@@ -22,9 +23,8 @@ struct DecodeContext {
   /// A run on another torch: an operator or overload that the registry lacks makes the case
   /// unsupported.  An author who checks a file wants to be told of the misspelling instead.
   bool missing_is_unsupported = false;
-  /// Modules of Python bring operators: one of another namespace than aten that the registry lacks
-  /// may be theirs.  Those of `prims` are torch's own in Python, always.
-  bool python_operators = false;
+  /// What modules of Python bring besides; null: there are none.
+  const PythonOperators* python = nullptr;
 };
 
 /// Decodes a case whose matrix has been substituted: `root` is the substituted document of `file`.

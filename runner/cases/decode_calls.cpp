@@ -75,7 +75,7 @@ Faults faults_of_inputs(const Reader& reader, const Node& inputs) {
 /// What says where the elements of a tensor come from. An input has one of these at a time, so an
 /// input may be a view in one call and a tensor of its own in another.
 constexpr std::array<std::string_view, 5> kSources = {"fill", "values", "file", "view_of",
-                                                       "zero_tensor"};
+                                                      "zero_tensor"};
 
 /// `input` with the changes of a call.
 void change(Json& input, const Json& changes) {

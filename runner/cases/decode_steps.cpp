@@ -104,11 +104,24 @@ class StepDecoder {
     add(std::move(names), GetItem{{Ref{list}}, {Value{std::int64_t{0}}}});
   }
 
-  /// Whether nobody but Python can know an operator.
+  /// Whether an operator is one that C++ does not have, and Python does.
   bool written_in_python(const std::string& text) const {
-    if (text.find("::") == std::string::npos || text.starts_with("aten::")) return false;
-    return context_.registry->find(text.substr(0, text.rfind('.'))) == nullptr &&
-           (context_.python_operators || text.starts_with("prims::"));
+    if (text.find("::") == std::string::npos || context_.registry == nullptr ||
+        context_.registry->find(text.substr(0, text.rfind('.'))) != nullptr)
+      return false;
+    return is_prim(text) || (context_.python != nullptr && context_.python->has(text));
+  }
+
+  /// No schema says what such an operator takes and does: it is called as a function is.
+  void python_op(const Node& step, std::string name, Arguments arguments) {
+    const std::size_t dot = name.find('.', name.find("::"));
+    const bool effect = name.substr(0, dot).ends_with('_');
+    if (dot == std::string::npos) name += ".default";
+    remember(parts_.operators, name);
+    parts_.writes = true;  // it may
+    add(names(step, {}, effect || !step->contains("let")),
+        FunctionCall{std::move(name), std::move(arguments)});
+    bad_ = false;
   }
 
   void op(const Node& step) {
@@ -119,10 +132,12 @@ class StepDecoder {
     if (args) use_references(*args);
     if (kwargs) use_references(*kwargs);
     if (!reader_.text(name, "the name of an operator, such as \"add.Tensor\"")) bad_ = true;
+    if (!bad_ && written_in_python(name->get<std::string>()))
+      return python_op(step, name->get<std::string>(), plain(args, kwargs));
     OpCall out;
     std::vector<ValueKind> kinds;
     bool effect = false;
-    if (!bad_ && context_.registry != nullptr && !written_in_python(name->get<std::string>())) {
+    if (!bad_ && context_.registry != nullptr) {
       const auto resolved = resolve(reader_, name, args, kwargs, context_, scope_);
       if (resolved && resolved->op == nullptr) {
         if (parts_.lacking.empty()) parts_.lacking = resolved->lacking;
@@ -139,9 +154,7 @@ class StepDecoder {
       }
     } else if (!bad_) {
       const std::string text = name->get<std::string>();
-      out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs),
-             context_.registry != nullptr};
-      if (out.python && text.find('.') == std::string::npos) out.op += ".default";
+      out = {text.find("::") == std::string::npos ? "aten::" + text : text, plain(args, kwargs)};
       effect = !step->contains("let") || text.substr(0, text.find('.')).ends_with('_');
       parts_.writes = parts_.writes || effect;
       remember(parts_.operators, out.op);

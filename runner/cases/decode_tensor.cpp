@@ -228,9 +228,10 @@ void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
   if (values && fill) {
     reader.error(fill->pointer, "found both `values` and `fill`, expected one", "", true);
   } else if (file && (values || fill)) {
-    reader.error(file->pointer,
-                 fmt::format("found both `{}` and `file`, expected one", values ? "values" : "fill"),
-                 "", true);
+    reader.error(
+        file->pointer,
+        fmt::format("found both `{}` and `file`, expected one", values ? "values" : "fill"), "",
+        true);
   } else if (file) {
     decode_file(reader, *file, spec);
   } else if (values) {
@@ -240,7 +241,8 @@ void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
   } else if (fill) {
     decode_fill(reader, *fill, spec);
   } else {
-    reader.error(node.pointer, "the elements are missing: `values`, `fill`, `file` or `zero_tensor`");
+    reader.error(node.pointer,
+                 "the elements are missing: `values`, `fill`, `file` or `zero_tensor`");
   }
   if (except && !fill) {
     reader.error(except->pointer, "found `except` without `fill`, whose elements it excepts", "",
@@ -276,10 +278,11 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
                                         const std::vector<InputSpec>& declared) {
   const int before = reader.failures();
   const bool known =
-      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "file", "except", "quantizer"})
-              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
-                                     "values", "file", "except", "view_of", "requires_grad", "conj", "neg",
-                                     "quantizer", "zero_tensor", "constant"});
+      literal
+          ? reader.object(node, {"dtype", "shape", "values", "fill", "file", "except", "quantizer"})
+          : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill", "values",
+                                 "file", "except", "view_of", "requires_grad", "conj", "neg",
+                                 "quantizer", "zero_tensor", "constant"});
   if (!known) return std::nullopt;
   TensorSpec spec;
   const TensorSpec* base = nullptr;

@@ -143,8 +143,7 @@ double powers_of_two(const RuleFill& fill, const RandomStream& stream, std::uint
   return std::ldexp((stream.word(k, draw + 2) & 1) != 0 ? -1.0 : 1.0, static_cast<int>(power));
 }
 
-double mask(const RuleFill& fill, const RandomStream& stream, std::uint64_t k,
-            std::uint32_t draw) {
+double mask(const RuleFill& fill, const RandomStream& stream, std::uint64_t k, std::uint32_t draw) {
   return draw == 0 && stream.uniform(k, draw) < fill.parameter("share") ? 1 : 0;
 }
 
@@ -285,8 +284,9 @@ constexpr std::array kFillRules = {
              .whole = true,
              .fault = permutation_fault,
              .elements = permutation,
-             .meaning = "0 to n − 1 in random order; with `block` b, 0 to b − 1 in every block of b "
-                        "elements: b is the size of the last dimension for an order in each row"},
+             .meaning =
+                 "0 to n − 1 in random order; with `block` b, 0 to b − 1 in every block of b "
+                 "elements: b is the size of the last dimension for an order in each row"},
     FillRule{.name = "mask",
              .parameters = kMask,
              .seeded = true,

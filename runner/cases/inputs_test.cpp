@@ -63,12 +63,13 @@ TEST_F(InputFiles, ElementsOfAFileAreThoseThatTheCaseNames) {
   const fs::path beside = folder_ / "values";
   const auto said = [&](const std::string& file, const std::string& shape = "[3]") {
     Diagnostics diagnostics;
-    JsonFile json{"t.json",
-                  R"({"format": 1, "title": "t", "inputs": {"x": {"dtype": "int16", "shape": )" +
-                      shape + R"(, "file": ")" + file +
-                      R"("}}, "steps": [{"let": "y", "op": "neg", "args": ["%x"]}], "outputs": ["y"]})",
-                  {},
-                  folder_};
+    JsonFile json{
+        "t.json",
+        R"({"format": 1, "title": "t", "inputs": {"x": {"dtype": "int16", "shape": )" + shape +
+            R"(, "file": ")" + file +
+            R"("}}, "steps": [{"let": "y", "op": "neg", "args": ["%x"]}], "outputs": ["y"]})",
+        {},
+        ValuePlace{folder_, std::make_shared<ValueFiles>()}};
     parse_json(json, diagnostics);
     const auto declared = decode_case(json, json.root, "t", {nullptr, "cpu", false}, diagnostics);
     EXPECT_EQ(declared.has_value(), diagnostics.empty());
@@ -86,26 +87,26 @@ TEST_F(InputFiles, ElementsOfAFileAreThoseThatTheCaseNames) {
   refused(said(name), "No such file");
   ASSERT_TRUE(write_file(beside / name, bytes));
   EXPECT_EQ(said(name), bytes);
-  refused(said(name, "[4]"), "it has 6 bytes, expected 8");
+  refused(said(name, "[4]"), ".bin of 6 bytes, expected 8");
+  refused(said(name, "[2]"), "it has 6 bytes, at most 4 may be read");
   refused(said("../" + name), "64 hexadecimal digits");
-  refused(said(name, "[100000000]"), "at most 67108864");
+  refused(said(name, "[100000000]"), "at most 67,108,864");
   // Other bytes of the same size; the ones before are not kept for it.
   ASSERT_TRUE(write_file(beside / name, other));
-  refused(said(name), "expected " + name.substr(0, 64));
+  refused(said(name), "SHA-256 " + sha256(other) + ", expected the one in its name");
   // Links, of the file and of the folder, and what is no file.
   const fs::path outside = folder_ / "outside";
   fs::create_directories(outside);
   ASSERT_TRUE(write_file(outside / name, bytes));
   fs::remove(beside / name);
   fs::create_symlink(outside / name, beside / name);
-  refused(said(name), "symbolic link");
+  refused(said(name), "it is a link");
   fs::remove(beside / name);
   ASSERT_EQ(::mkfifo((beside / name).c_str(), 0600), 0);
   refused(said(name), "no regular file");
   fs::remove_all(beside);
   fs::create_directory_symlink(outside, beside);
-  const std::string linked = said(name);
-  refused(linked, "cannot read values/");
+  refused(said(name), "values is a link");
 }
 
 TEST_F(InputFiles, ExceptionsKeepTheirPlaces) {

@@ -174,6 +174,11 @@ bool best_first(std::vector<const Attempt*>& fitting) {
   return fitting.size() == 1 || rank(fitting[0]) != rank(fitting[1]);
 }
 
+/// Operators of other namespaces than torch's own.
+constexpr std::string_view kHowToBring =
+    "--library FILE brings the operators of a shared object, --module NAME or FILE.py those of a "
+    "Python module";
+
 }  // namespace
 
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
@@ -185,12 +190,19 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   const std::string base = text.substr(0, dot);
   const Operator* op = registry.find(base);
   if (op == nullptr && context.missing_is_unsupported)
-    return Resolution{.lacking = fmt::format("the operator {}", base)};
+    return Resolution{
+        .lacking = fmt::format("the operator {}{}", base,
+                               base.find("::") == std::string::npos || base.starts_with("aten::")
+                                   ? std::string()
+                                   : fmt::format(" ({})", kHowToBring))};
   if (op == nullptr) {
-    std::string hint = reader.suggestion(base, registry.names());
-    if (hint.empty() && base.find("::") != std::string::npos)
-      hint = "the operators of a library of your own are known with --library FILE, those of a Python "
-          "module with --module NAME";
+    std::vector<std::string> known = registry.names();
+    if (context.python != nullptr)
+      known.insert(known.end(), context.python->names().begin(), context.python->names().end());
+    std::string hint = reader.suggestion(base, known);
+    if (hint.empty() && base.find("::") != std::string::npos) hint = std::string(kHowToBring);
+    if (context.python != nullptr && !context.python->failure().empty())
+      hint = "Python cannot say which operators there are: " + one_line(context.python->failure());
     reader.error(name.pointer, fmt::format("found the unknown operator `{}`", one_line(base, 80)),
                  std::move(hint));
     return std::nullopt;

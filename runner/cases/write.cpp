@@ -287,7 +287,7 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
     json["op"] = short_operator(op->op);
     put_arguments(op->arguments, true, json);
   } else if (const auto* call = std::get_if<FunctionCall>(&step.does)) {
-    json["call"] = call->function;
+    json[is_operator(*call) ? "op" : "call"] = call->function;
     put_arguments(call->arguments, false, json);
   } else if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {
     json["tensor"] = written_tensor(literals.at(literal->index), {}, false);
@@ -448,11 +448,11 @@ Json case_to_json(const Case& declared) {
   return root;
 }
 
-std::map<std::string, const FileFill*> files_of(const Case& declared) {
-  std::map<std::string, const FileFill*> files;
+std::map<std::string, FileFill> files_of(const Case& declared) {
+  std::map<std::string, FileFill> files;
   const auto add = [&](const TensorSpec& spec) {
     const auto* file = std::get_if<FileFill>(&spec.fill);
-    if (file != nullptr && spec.view_of.empty()) files.emplace(file->name, file);
+    if (file != nullptr && spec.view_of.empty()) files.emplace(file->name, *file);
   };
   for (const CallSpec& call : declared.calls) {
     for (const InputSpec& input : call.inputs) {

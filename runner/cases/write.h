@@ -14,8 +14,8 @@ namespace lockstep {
 /// whole list of tensors as an output, which sweeps may have, no file says otherwise.
 Json case_to_json(const Case& declared);
 
-/// The files that lie beside a case, by their names in the folder kValuesFolder.
-std::map<std::string, const FileFill*> files_of(const Case& declared);
+/// The files of values that a case has elements from, by their names.
+std::map<std::string, FileFill> files_of(const Case& declared);
 
 /// The same as a text, with a final newline.
 std::string case_text(const Case& declared);

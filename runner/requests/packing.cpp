@@ -9,7 +9,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cases/write.h"
 #include "engine/saved.h"
 #include "plan/case_facts.h"
 #include "record/machine.h"
@@ -45,17 +44,16 @@ std::set<std::string> jobs_of(const Instance& instance, const Site& site) {
 }
 
 Result<void> write_suite(const fs::path& folder, const Session& session,
-                         const Plan& plan, const std::set<std::string>& cases) {
+                         const std::set<std::string>& cases) {
   const SessionSettings& settings = session.settings();
   std::map<fs::path, std::string> files;
   for (const CaseFile& file : session.suite().cases) {
-    if (cases.contains(file.id)) files[fs::path("cases") / (file.id + ".json")] = file.file.text;
-  }
-  for (const Instance& instance : plan.instances) {
-    if (!cases.contains(instance.declared->id)) continue;
-    const fs::path beside = (fs::path("cases") / (instance.declared->id + ".json")).parent_path();
-    for (const auto& [name, values] : files_of(*instance.declared))
-      files[beside / kValuesFolder / name] = *values->bytes;
+    if (!cases.contains(file.id)) continue;
+    const fs::path name = fs::path("cases") / (file.id + ".json");
+    files[name] = file.file.text;
+    const auto written = values_of(file).and_then(
+        [&](const auto& values) { return write_values((folder / name).parent_path(), values); });
+    if (!written) return written;
   }
   for (const Path& path : session.suite().paths) {
     // A file may declare several paths.
@@ -154,7 +152,7 @@ Answer<PackInfo> end_packing(const fs::path& folder, const std::vector<std::stri
   pack.paths = {found.paths.begin(), found.paths.end()};
   remove_others(saved, found.jobs);
   auto written =
-      write_suite(folder, session, plan, found.cases).and_then([&] { return end_pack(folder, pack); });
+      write_suite(folder, session, found.cases).and_then([&] { return end_pack(folder, pack); });
   if (!written) return refuse(Exit::internal, written.error());
   return pack;
 }

@@ -96,6 +96,7 @@ Result<void> Session::read_suite(Diagnostics& diagnostics) {
   auto suite = lockstep::read_suite(settings_, diagnostics);
   if (!suite) return tl::unexpected(suite.error());
   suite_ = std::move(*suite);
+  python_operators_ = operators_of_modules(settings_, suite_.paths);
   return {};
 }
 
@@ -166,17 +167,14 @@ Result<void> Session::meet_torch() {
   return {};
 }
 
-bool Session::python_operators() const {
-  return !settings_.files.modules.empty() ||
-         std::any_of(suite_.paths.begin(), suite_.paths.end(), [](const Path& path) {
-           return !path.declared.value("import", Json::array()).empty();
-         });
-}
-
 PlanRequest Session::plan_request(const Filter& filter) const {
   std::vector<std::string> devices = met_torch_ ? devices_ : settings_.devices;
   if (!met_torch_ && devices.empty()) devices.emplace_back("cpu");
-  return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true, python_operators()}};
+  return {&suite_.cases,
+          suite_.paths,
+          std::move(devices),
+          filter,
+          {operators(), "cpu", true, python_operators()}};
 }
 
 Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool layers) {
@@ -254,7 +252,8 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
     const Path& path = plan.paths[item.path];
     const auto text = cases.find(plan.instances[item.instance].declared->file);
     const bool is_known = path.torchs_own && path.command.empty() && text != cases.end() &&
-                          path.declared.value("import", Json::array()).empty();
+                          path.declared.value("import", Json::array()).empty() &&
+                          settings_.files.modules.empty();  // which import whatever they like
     run.cache_keys.push_back(
         is_known ? Digest().add(text->second + item.id + "\n" + path.declared.dump() + "\n").hex()
                  : std::string());

@@ -33,10 +33,8 @@ std::string lower_job(const Instance& instance) { return instance.id + " (lowere
 bool call_functions(const std::vector<Step>& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
     const auto* block = std::get_if<WithBlock>(&step.does);
-    const auto* op = std::get_if<OpCall>(&step.does);
-    return block == nullptr
-               ? std::holds_alternative<FunctionCall>(step.does) || (op != nullptr && op->python)
-               : call_functions(block->steps);
+    return block == nullptr ? std::holds_alternative<FunctionCall>(step.does)
+                            : call_functions(block->steps);
   });
 }
 

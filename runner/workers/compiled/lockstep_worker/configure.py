@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -14,18 +13,18 @@ from .problems import Malformed, Unsupported
 
 
 def load_module(name: str) -> None:
-    """Imports a module of the user's by its name, or from the file that ends with `.py`. Raises
-    whatever that raises."""
-    if not name.endswith(".py"):
-        importlib.import_module(name)
-        return
-    stem = os.path.basename(name).removesuffix(".py")
-    spec = importlib.util.spec_from_file_location(stem, name)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{name} is no module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[stem] = module
-    spec.loader.exec_module(module)
+    """Imports a module of the user's by its name, or from the file that ends with `.py`, beside
+    which it finds others. Raises `Unsupported`."""
+    stem = name
+    if name.endswith(".py"):
+        folder, stem = os.path.split(name.removesuffix(".py"))
+        sys.path.insert(0, folder)
+    try:
+        importlib.import_module(stem)
+    except Exception as error:
+        raise Unsupported(
+            f"cannot import the module {name}: {type(error).__name__}: {error}"
+        ) from None
 
 
 def import_modules(modules: list | None) -> None:
