@@ -29,10 +29,11 @@ std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSetting
   struct Question {
     Json modules;
     std::vector<std::pair<std::string, std::string>> environment;
+    bool own = false;  ///< the user's; a path whose modules are not there is absent
   };
   std::vector<Question> questions;
   if (!settings.files.modules.empty())
-    questions.push_back({settings.files.modules, {python_path(settings)}});
+    questions.push_back({settings.files.modules, {python_path(settings)}, true});
   for (const Path& path : paths) {
     Json modules = path.declared.value("import", Json::array());
     if (path.worker == "compiled" && !modules.empty())
@@ -42,17 +43,15 @@ std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSetting
   const auto ask = [python = settings.python, libraries = settings.files.libraries,
                     questions = std::move(questions)]() -> Result<std::set<std::string>> {
     std::set<std::string> names;
-    std::string failure;
     for (const Question& question : questions) {
       Json request = {{"modules", question.modules}, {"libraries", Json::array()}};
       for (const fs::path& library : libraries) request["libraries"].push_back(library.string());
       const auto answer = ask_python_worker(python, "operators", request, question.environment);
       if (!answer) return tl::unexpected(answer.error());
+      if (question.own && answer->contains("error"))
+        return fail(answer->value("error", std::string()));
       for (std::string& name : strings_of(*answer, "operators")) names.insert(std::move(name));
-      // A path whose modules are not there is absent, and has no say.
-      if (failure.empty()) failure = answer->value("error", "");
     }
-    if (names.empty() && !failure.empty()) return fail(failure);
     return names;
   };
   return std::make_shared<const PythonOperators>(ask);

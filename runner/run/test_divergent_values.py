@@ -1,5 +1,5 @@
-"""A divergence on elements that lie in a file beside the case: told by `run`, `explain`, a script and
-the smallest case, with all that these need."""
+"""A divergence on elements that lie in a file beside the case: told by `run`, `explain`, a script
+and the smallest case, with all that these need."""
 
 import hashlib
 import json

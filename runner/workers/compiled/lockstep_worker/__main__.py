@@ -8,9 +8,9 @@ from .wire import Wire
 
 
 def main() -> int:
-    """Runs the worker until `stop` or the end of input, renders a reproducer (`repro`) or lists the
-    backends of a path (`backends`), the operators of modules (`operators`) or what torch tests
-    itself (`opinfo`); the exit status of the process."""
+    """Runs the worker until `stop` or the end of input, or answers one question: a reproducer
+    (`repro`), the backends of a path, the operators of modules, what torch tests itself (`opinfo`).
+    The exit status of the process."""
     if sys.argv[1:] == ["repro"]:
         from . import repro
 

@@ -206,8 +206,9 @@ class Traces(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds what the witness saw, by the names of `FALLBACKS`."""
-        executor, function, scope = _executor(Program(self.request), inside, outputs)
-        program, witness = executor.program, executor.witness
+        program = _made(self.path, lambda: Program(self.request))
+        executor, function, scope = _executor(program, inside, outputs)
+        witness = executor.witness
         _trace_gradients(program)
         apply_config({inductor.EAGER_RANDOM: True})
         witness.watch()
@@ -235,7 +236,8 @@ class OnDecoys(Part):
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds whether it `returned`."""
         inside.stage("eager")
-        program = Program(self.request, self.given(inside, self.known))
+        given = self.given(inside, self.known)
+        program = _made(self.path, lambda: Program(self.request, given))
         executor, function, scope = _executor(program, inside, outputs)
         words["returned"] = False
         with contextlib.suppress(Exception):
@@ -250,7 +252,8 @@ class Control(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds the result."""
-        executor, function, scope = _executor(Program(self.request), inside, outputs)
+        program = _made(self.path, lambda: Program(self.request))
+        executor, function, scope = _executor(program, inside, outputs)
         _trace_gradients(executor.program)
         inside.stage("trace")
         words["result"] = executor.observe(_through("eager", self.path, function), scope)

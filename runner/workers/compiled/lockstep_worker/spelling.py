@@ -114,10 +114,8 @@ def resolve(operator: object) -> Overload:
     namespace, name, overload = match.groups()
     found = operators.overload(namespace, name, overload)
     if found is None:
-        how = (
-            "" if namespace in _TORCHS else "; --library FILE or --module NAME brings one of yours"
-        )
-        raise Unsupported(f"torch {torch.__version__} has no operator {operator}{how}")
+        yours = "" if namespace in _TORCHS else "; --library FILE or --module NAME brings yours"
+        raise Unsupported(f"torch {torch.__version__} has no operator {operator}{yours}")
     if f"{namespace}::{name}" in _REFUSED:
         raise Unsupported(f"{operator} reaches out of the process and is never executed")
     return found

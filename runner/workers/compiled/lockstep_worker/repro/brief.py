@@ -30,9 +30,7 @@ def render(request: dict) -> str:
     except Unsupported as problem:
         if not (request.get("libraries") or request.get("modules")):
             raise
-        raise Unsupported(
-            f"a script for a report loads no libraries and modules of yours, and {problem}"
-        ) from problem
+        raise Unsupported(f"a script for a report loads no libraries, and {problem}") from problem
     managers = list(contexts.lines(part.context))
     if (
         len(part.calls) != 1

@@ -1,13 +1,13 @@
 """Writes an instance as a Python script that needs torch and nothing of Lockstep.
 
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
-`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare:
-`policies` (output, as the judge names it → the policy that the case asks for), `strides` and
-`raises`; `beside`, a folder for files that the script will find in a folder `values` beside it, or
-nothing: all its inputs are in its text; `recorded`, what the verdict found that it is made from, or null: `status`, `name`, `|Δ|`
-and `ulp`; `words`, which is `reports/words.json`; and `prepare`: null, or an object of `program`,
-`storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches the script as
-checked names, as literals or as escaped comments.
+`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`, `modules`; how to
+compare: `policies` (output, as the judge names it → the policy that the case asks for), `strides`
+and `raises`; `beside`, a folder for files that the script will find in a folder `values` beside it,
+or nothing: all its inputs are in its text; `recorded`, what the verdict found that it is made from,
+or null: `status`, `name`, `|Δ|` and `ulp`; `words`, which is `reports/words.json`; and `prepare`:
+null, or an object of `program`, `storages`, `calls`, `seed` and `requires_grad`. What comes from a
+case reaches the script as checked names, as literals or as escaped comments.
 
 The rest of a script is definitions of the modules below as they are: those that its case needs."""
 
