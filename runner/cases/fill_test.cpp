@@ -222,7 +222,7 @@ TEST(Fill, TheReadmeHasTheTable) {
     for (const RuleParameter& parameter : rule.parameters)
       parameters.push_back(fmt::format("`{}` ({})", parameter.name, fallback_text(parameter)));
     std::string cell = fmt::format(" {}", fmt::join(parameters, ", "));
-    if (rule.direct) cell += fmt::format("; `{{\"{}\": 3}}` is short", rule.name);
+    if (rule.direct) cell += fmt::format("; `{{\"{}\": 0.5}}` is short", rule.name);
     rows.push_back(fmt::format("| `{}` |{} | {} |", rule.name, rule.parameters.empty() ? "" : cell,
                                rule.meaning));
   }
