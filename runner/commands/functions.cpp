@@ -16,13 +16,14 @@ namespace {
 
 /// The public functions that a file calls, whatever is chosen of its matrix; none of a case that
 /// demands another torch, which may have what this one lacks.
-std::set<std::string> functions_of(const CaseFile& file, const Registry* registry) {
+std::set<std::string> functions_of(const CaseFile& file, const Registry* registry,
+                                   const PythonOperators* python) {
   std::set<std::string> names;
   for (const MatrixChoice& choice : file.choices) {
     Diagnostics ignored;
     std::vector<std::string> unknown;
     const auto declared = decode_case(file.file, substitute(file.file.root, choice, "cpu", unknown),
-                                      file.id, {registry, "cpu"}, ignored);
+                                      file.id, {registry, "cpu", false, python}, ignored);
     if (!declared || !declared->requires_torch.empty()) continue;
     for (const std::string& name : declared->operators) {
       if (name.starts_with("torch.")) names.insert(name);
@@ -45,11 +46,12 @@ std::string pointer_of(const Json& json, const std::string& text, const std::str
 
 std::vector<std::string> check_functions(const SessionSettings& settings,
                                          const std::vector<CaseFile>& files,
-                                         const Registry* registry, Diagnostics& diagnostics) {
+                                         const Registry* registry, const PythonOperators* python,
+                                         Diagnostics& diagnostics) {
   std::map<const CaseFile*, std::set<std::string>> called;
   std::set<std::string> all;
   for (const CaseFile& file : files) {
-    auto names = functions_of(file, registry);
+    auto names = functions_of(file, registry, python);
     if (names.empty()) continue;
     all.insert(names.begin(), names.end());
     called.emplace(&file, std::move(names));

@@ -14,6 +14,7 @@ namespace lockstep {
 /// no worker where nothing is called.  The result has a line where it cannot be asked.
 std::vector<std::string> check_functions(const SessionSettings& settings,
                                          const std::vector<CaseFile>& files,
-                                         const Registry* registry, Diagnostics& diagnostics);
+                                         const Registry* registry, const PythonOperators* python,
+                                         Diagnostics& diagnostics);
 
 }  // namespace lockstep
