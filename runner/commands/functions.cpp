@@ -8,7 +8,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "cases/decode.h"
-#include "commands/python_worker.h"
+#include "run/python_worker.h"
 #include "run/workers.h"
 
 namespace lockstep {
