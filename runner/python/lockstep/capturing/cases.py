@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .elements import elements_of
+from .forms import steps_of
 from .paths import NATIVE, Path, paths_of
 
 #: The most bytes of a case file.
@@ -46,8 +47,12 @@ class Captured:
         named = [each["ref"] for each in self.program["outputs"] if "ref" in each]
         return list(dict.fromkeys(named))
 
+    def carry(self) -> dict[str, str]:
+        """See `carry_of`."""
+        return carry_of(self.region, self.calls)
+
     def gradients(self) -> list[str]:
-        """The outputs that a gradient reached in every call that has a backward."""
+        """The outputs that a gradient reached in every call."""
         first = self.calls[0]["backward"]
         found = self.program["outputs"]
         return list(
@@ -91,9 +96,9 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
     chosen = [each for each in regions if not each["as_if"]]
     found: dict[str, Captured] = {}
     for region in _merged(chosen or regions):
-        calls = [each for each in region["calls"] if each]
-        if not calls or not region["program"] or not region["program"]["steps"]:
+        if not region["calls"] or not region["program"] or not region["program"]["steps"]:
             continue
+        calls = _worth(region)
         key = _digest([region["program"], calls])
         if key not in found:
             found[key] = Captured("", region, calls, folder / "values")
@@ -103,7 +108,7 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
         if region["asked"]["refused"]:
             captured.refused.append(region["asked"]["refused"])
         elif region["asked"]["backend"] or region["asked"].get("export"):
-            for path in paths_of(region["asked"], len(calls) > 1, region["draws"], stem):
+            for path in paths_of(region["asked"], _differ(calls), region["draws"], stem):
                 if path.name not in [each.name for each in captured.paths]:
                     captured.paths.append(path)
     _name(list(found.values()), stem)
@@ -130,6 +135,45 @@ def _merged(regions: list[dict]) -> Iterator[dict]:
         calls = [call for each in before for call in each["calls"]]
         left[left.index(region)] = {**region, "calls": [*calls, *region["calls"]][:8]}
     yield from left
+
+
+def _worth(region: dict) -> list[dict]:
+    """The calls that a case has: not those that repeat shapes, unless they go on from those before
+    them; not those that lack a gradient that the first one has."""
+    first, *later = region["calls"]
+    calls, follows = [first], True
+    for each in later:
+        keeps = set(first["backward"]) <= set(each["backward"])
+        if keeps and (follows or not each.get("repeats")):
+            calls.append(each if follows else {**each, "carried": {}})
+        follows = follows and keeps
+    if carry_of(region, calls):
+        return calls
+    return [each for each in calls if not each.get("repeats")]
+
+
+def carry_of(region: dict, calls: list[dict]) -> dict[str, str]:
+    """What each call after the first one takes over from the one before it: an input, and the name
+    of the output or input that it is then."""
+    found: dict[str, str] = {}
+    for name, place in (calls[1].get("carried", {}) if len(calls) > 1 else {}).items():
+        inputs = [call["inputs"] for call in calls]
+        is_view = any(
+            "view_of" in each[name] or any(o.get("view_of") == name for o in each.values())
+            for each in inputs
+        )
+        if is_view or any(call.get("carried", {}).get(name) != place for call in calls[2:]):
+            continue
+        if "input" in place:
+            found[name] = place["input"]
+        elif "ref" in (output := region["program"]["outputs"][place["output"]]):
+            found[name] = output["ref"]
+    return found
+
+
+def _differ(calls: list[dict]) -> bool:
+    """Whether calls have inputs of different shapes, or other modes in force."""
+    return not all(each.get("repeats") for each in calls[1:])
 
 
 def _varies(steps: list[dict]) -> bool:
@@ -186,11 +230,13 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if first["context"]:
         case["context"] = first["context"]
     if len(captured.calls) > 1:
-        case["calls"] = [_call(captured, call, way) for call in captured.calls]
-    case["steps"] = _steps(captured.program["steps"], captured)
+        case["calls"] = [_call(captured, call, way, backward) for call in captured.calls]
+    case["steps"] = steps_of(captured.program["steps"], captured.outputs, captured.values)
     case["outputs"] = [each.get("ref", each.get("is")) for each in captured.program["outputs"]]
     if backward:
         case["backward"] = backward
+    if carry := captured.carry():
+        case["carry"] = carry
     if first["raised"]:
         case["raises"] = {"class": first["raised"]["class"]}
     policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
@@ -288,20 +334,27 @@ def _backward(captured: Captured, inputs: dict, way: Way) -> dict | None:
     of = captured.gradients()
     if not of:
         return None
-    first = captured.calls[0]["backward"]
-    places = {each.get("ref"): at for at, each in enumerate(captured.program["outputs"])}
-    given = [first[str(places[name])] for name in of]
-    if all(each.get("fill") == {"constant": 1.0} for each in given):
+    if all(
+        each.get("fill") == {"constant": 1.0}
+        for call in captured.calls
+        for each in _gradients(captured, call).values()
+    ):
         return {"of": of}
-    names = []
-    for at, (name, each) in enumerate(zip(of, given)):
-        word = f"{name}_gradient"
-        inputs[word] = _input(each, captured.values, way, 100 + at, {})
-        names.append(word)
-    return {"of": of, "with": names}
+    given = _gradients(captured, captured.calls[0])
+    for at, (name, each) in enumerate(given.items()):
+        inputs[name] = _input(each, captured.values, way, 100 + at, {})
+    return {"of": of, "with": list(given)}
 
 
-def _call(captured: Captured, call: dict, way: Way) -> dict:
+def _gradients(captured: Captured, call: dict) -> dict[str, dict]:
+    """The gradients that reached the outputs of a call, by the names that they have as inputs."""
+    places = {each.get("ref"): at for at, each in enumerate(captured.program["outputs"])}
+    return {
+        f"{name}_gradient": call["backward"][str(places[name])] for name in captured.gradients()
+    }
+
+
+def _call(captured: Captured, call: dict, way: Way, backward: dict | None) -> dict:
     """What a call has otherwise than the first one."""
     first = captured.calls[0]["inputs"]
     found: dict[str, Any] = {}
@@ -311,134 +364,26 @@ def _call(captured: Captured, call: dict, way: Way) -> dict:
                if now.get(key) != before.get(key)}  # fmt: skip
     if context:
         found["context"] = context
+    carry = captured.carry()
     for at, (name, described) in enumerate(call["inputs"].items()):
+        if name in carry and _placed(described) == _placed(first[name]):
+            continue
         if described != first.get(name):
             found[name] = _input(described, captured.values, way, at, call["inputs"])
             found[name].pop("dtype", None)
             found[name].pop("requires_grad", None)
+    if "with" in (backward or {}):
+        before = _gradients(captured, captured.calls[0])
+        for at, (name, described) in enumerate(_gradients(captured, call).items()):
+            if described != before[name]:
+                found[name] = _input(described, captured.values, way, 100 + at, {})
+                del found[name]["dtype"]
     return found
 
 
-# Steps --------------------------------------------------------------------------------------------
-
-
-def _steps(steps: list[dict], captured: Captured) -> list[dict]:
-    used = set(captured.outputs)
-    _uses(steps, used)
-    return [_step(step, used, captured) for step in steps]
-
-
-def _uses(value: Any, used: set[str]) -> None:
-    if isinstance(value, dict):
-        if set(value) == {"ref"}:
-            used.add(value["ref"])
-        for key, each in value.items():
-            if key != "let":
-                _uses(each, used)
-    elif isinstance(value, list):
-        for each in value:
-            _uses(each, used)
-
-
-def _step(step: dict, used: set[str], captured: Captured) -> dict:
-    if "with" in step:
-        inner = [_step(each, used, captured) for each in step["steps"]]
-        return {"with": step["with"], "steps": inner}
-    found: dict[str, Any] = {}
-    lets = [name if name in used else None for name in step.get("let", [])]
-    if lets:
-        found["let"] = lets[0] if len(lets) == 1 else lets if any(lets) else None
-    if "op" in step:
-        word = step["op"].removeprefix("aten::")
-        found["op"] = word.removesuffix(".default")
-        _arguments(found, step, argument_of_operator)
-    elif "call" in step:
-        found["call"] = step["call"]
-        _arguments(found, step, _argument)
-    elif "tensor" in step:
-        literal = step["tensor"]["literal"]
-        data = (captured.values / literal["bytes"]).read_bytes()
-        values = list(elements_of(literal["dtype"], data))
-        found["tensor"] = {"dtype": literal["dtype"], "shape": literal["shape"], "values": values}
-    elif "get" in step:
-        found["get"] = f"%{step['get']['ref']}[{_index(step['index'])}]"
-    elif "set" in step:
-        found["set"] = f"%{step['set']['ref']}[{_index(step['index'])}]"
-        found["to"] = _argument(step["to"])
-    else:
-        word, *operands = step["scalar"]
-        found["scalar"] = [word, *(_argument(each) for each in operands)]
-    if step.get("source"):
-        found["source"] = step["source"]
-    return found
-
-
-def _arguments(found: dict, step: dict, write: Any) -> None:
-    if step["args"]:
-        found["args"] = [write(each) for each in step["args"]]
-    if step["kwargs"]:
-        found["kwargs"] = {key: write(each) for key, each in step["kwargs"].items()}
-
-
-def _argument(value: Any) -> Any:
-    """An argument in the form of a case, where a word says its kind."""
-    if isinstance(value, list):
-        return [_argument(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    ((key, inner),) = value.items()
-    if key == "ref":
-        return f"%{inner}"
-    if key == "str":
-        return re.sub(r"^([%$])", r"\1\1", inner)
-    if key == "float":
-        number = float.fromhex(inner) if "x" in inner else None
-        return {"float": inner} if number is None else number
-    if key == "complex":
-        return {"complex": [_plain_float(part) for part in inner]}
-    if key == "device":
-        return {"device": _device(inner)}
-    return value
-
-
-def argument_of_operator(value: Any) -> Any:
-    """The same for an operator, whose schema knows dtypes and devices."""
-    if isinstance(value, list):
-        return [argument_of_operator(each) for each in value]
-    if isinstance(value, dict):
-        ((key, inner),) = value.items()
-        if key in ("dtype", "layout", "memory_format"):
-            return inner
-        if key == "device":
-            return _device(inner)
-        if key == "float" and "x" not in inner:
-            return inner
-    return _argument(value)
-
-
-def _device(word: str) -> str:
-    return "$device" if word != "meta" else word
-
-
-def _plain_float(text: str) -> Any:
-    return float.fromhex(text) if "x" in text else text
-
-
-def _index(items: list) -> str:
-    return ", ".join(_item(each) for each in items)
-
-
-def _item(item: Any) -> str:
-    if isinstance(item, dict):
-        if "ellipsis" in item:
-            return "..."
-        if "newaxis" in item:
-            return "None"
-        if "ref" in item:
-            return f"%{item['ref']}"
-        start, stop, step = ("" if part is None else _item(part) for part in item["slice"])
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return json.dumps(item)
+def _placed(described: dict) -> list:
+    """The sizes of an input, and where its elements lie."""
+    return [described.get(key) for key in ("shape", "strides", "offset", "storage")]
 
 
 # Text ---------------------------------------------------------------------------------------------

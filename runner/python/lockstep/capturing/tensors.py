@@ -52,6 +52,15 @@ def _check(tensor: torch.Tensor) -> None:
         raise Unwritable(f"a tensor of the class {kind.__module__}.{kind.__qualname__}")
 
 
+def is_writable(tensor: torch.Tensor) -> bool:
+    """Whether a case can give a tensor like this."""
+    try:
+        _check(tensor)
+    except Unwritable:
+        return False
+    return True
+
+
 def _group(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str, dict]:
     """Tensors of one storage: the first has it, the others are views of that."""
     (first, base), *others = tensors.items()
