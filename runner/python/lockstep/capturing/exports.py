@@ -49,6 +49,7 @@ class Exports:
     def _capture(self, function: Any, args: tuple, kwargs: dict) -> Recorder:
         """Captures one call, which leaves the tensors that it could write to as they are."""
         recorder = Recorder(self.spool, dict(self.asked))
+        recorder.of = place_of_code(function)
         with _restored(list(eager.inputs_of(function, args, kwargs).values())):
             try:
                 self.run(function, args, kwargs, recorder)
@@ -105,6 +106,7 @@ class Exports:
         """Has what was captured judged as a package."""
         own = {k: v for k, v in (options or {}).items() if not k.startswith(ABOUT_FILES)}
         recorder.ask({"export": "aot_inductor", "options": own})
+        recorder.without_gradients()
 
     def _file(self, path: Any, ending: str, function: Callable) -> Any:
         """The file of a package that nobody writes."""

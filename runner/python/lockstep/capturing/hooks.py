@@ -86,6 +86,7 @@ class Hooks:
 
             def compiled(function: Any) -> Any:
                 own = _own(function)
+                recorder.of = place_of_code(own)
                 return self._watched(original(own, **kwargs), own, recorder)
 
             return compiled if model is None else compiled(model)

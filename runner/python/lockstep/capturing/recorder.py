@@ -30,6 +30,7 @@ class Recorder:
     def __init__(self, spool: Spool, asked: dict, as_if: dict | None = None) -> None:
         self.spool, self.asked, self.as_if = spool, asked, as_if
         self.graphs = 0  # that it was given
+        self.of: dict | None = None  # the place of what is compiled, if it is one
         self.regions: list[Region] = []
 
     def __call__(self, module: Any, inputs: Any, **_: Any) -> Any:
@@ -49,6 +50,15 @@ class Recorder:
         self.asked = {**self.asked, **more}
         for each in self.regions:
             each.json["asked"] = {**each.json["asked"], **more}
+            each.put()
+
+    def without_gradients(self) -> None:
+        """Notes that what was captured is only asked for without gradients."""
+        for each in self.regions:
+            for call in each.json["calls"]:
+                call["backward"] = {}
+                for described in call["inputs"].values():
+                    described.pop("requires_grad", None)
             each.put()
 
 
@@ -251,7 +261,7 @@ class GraphRegion(Region):
     """A graph that Dynamo handed over."""
 
     def __init__(self, recorder: Recorder, module: Any) -> None:
-        super().__init__(recorder, _where(module))
+        super().__init__(recorder, _where(module) or recorder.of)
         self.module, self.inputs = module, graph.Inputs(module)
         self.first: graph.Written | None = None
         self.why: Unsayable | None = None

@@ -64,7 +64,7 @@ def test_an_export_leaves_the_program_as_it_was(record):
     ],
     ids=["package", "path", "decomposed", "export-aot", "inductor-aot"],
 )
-def test_a_package_is_judged_on_its_path_and_executed_eagerly(record, tmp_path, program):
+def test_a_package_is_judged_on_its_path_and_executed_eagerly(record, case_of, tmp_path, program):
     ran = record(
         "import torch._export, torch._inductor\n"
         + NET
@@ -75,6 +75,8 @@ def test_a_package_is_judged_on_its_path_and_executed_eagerly(record, tmp_path, 
     assert ran.text == "True False\n", ran.errors
     packaged = [each for each in ran.cases if [p.name for p in each.paths] == ["aoti"]]
     assert len(packaged) == 1 and packaged[0].region["replay"] is None
+    # A package computes without gradients.
+    assert not any("requires_grad" in each for each in case_of(packaged[0])["inputs"].values())
     assert not list(tmp_path.glob("*.pt2"))
 
 
