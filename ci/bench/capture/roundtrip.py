@@ -2,8 +2,8 @@
 
     roundtrip.py [SELECT…] [--path PATH] [--count N] [--to TABLE.jsonl]
 
-Of each case that is selected (all of the suite's, unless you say) the first instance on the CPU is
-run, written as a script and captured from that, and what was captured is run. A row has what both
+SELECT takes all cases of the suite unless you say. The first instance of each on the CPU is run,
+written as a script, and captured from that. Then what was captured is run. A row has what both
 verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
 Policies play no part, since a program has none: where values are compared, what counts is whether
 they differ. LOCKSTEP names another command than ci/lockstep."""
@@ -11,7 +11,6 @@ they differ. LOCKSTEP names another command than ci/lockstep."""
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -27,6 +26,8 @@ from lockstep.capturing import cases, proof, spool  # noqa: E402
 
 #: How long a script runs at most, in seconds.
 SECONDS = 300
+#: So many are run at once, and told.
+BATCH = 20
 
 
 @dataclasses.dataclass
@@ -120,7 +121,10 @@ def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
         if written.returncode:
             row.old, row.why = None, "not written: " + written.stderr.strip()[-200:]
             continue
-        row.why = capture(script, captured, f"c{at}")
+        try:
+            row.why = capture(script, captured, f"c{at}")
+        except Exception as error:
+            row.why = f"Lockstep failed: {error!r}"
     files = sorted(captured.glob("*.json"), key=lambda each: int(each.stem[1:]))
     valid = [each for each in files if not _invalid(each, rows)]
     after = run([str(each) for each in valid], path, work / "new") if valid else {}
@@ -172,13 +176,16 @@ def main() -> int:
     ids = instances(asked.select, asked.path)
     if asked.count and asked.count < len(ids):
         ids = [ids[at * len(ids) // asked.count] for at in range(asked.count)]
-    with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
-        rows = rows_of(ids, asked.path, pathlib.Path(os.environ.get("ROUNDTRIP_KEEP") or work))
-    for row in rows:
-        print(in_words(row))
-        if asked.to:
-            with asked.to.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(dataclasses.asdict(row) | {"same": row.same}) + "\n")
+    rows: list[Row] = []
+    for at in range(0, len(ids), BATCH):
+        with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
+            batch = rows_of(ids[at : at + BATCH], asked.path, pathlib.Path(work))
+        rows += batch
+        for row in batch:
+            print(in_words(row), flush=True)
+            if asked.to:
+                with asked.to.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(dataclasses.asdict(row) | {"same": row.same}) + "\n")
     print(summary_of(rows))
     return 0
 

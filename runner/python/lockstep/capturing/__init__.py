@@ -14,6 +14,7 @@
     cases.py      what was recorded as case files;  forms.py: their steps
     paths.py      what was asked for as a path
     proof.py      the runner's verdicts on the ways to write a case, and which one is kept
+    left.py       the processes that a program leaves behind
     door.py       `lockstep capture`, and `lockstep run|explain|shrink model.py`
 
 Nothing here imports torch until a program does, or `recorder` is asked to record."""

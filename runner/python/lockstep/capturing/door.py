@@ -23,7 +23,7 @@ if not __package__:
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
 from lockstep import places
-from lockstep.capturing import cases, proof, spool, sweeps
+from lockstep.capturing import cases, left, proof, spool, sweeps
 from lockstep.places import Refusal, say
 
 #: Exit statuses of the tool.
@@ -84,6 +84,7 @@ def execute(asked: Asked, folder: pathlib.Path, functions: bool) -> tuple[int, b
     script = pathlib.Path(__file__).with_name("script.py")
     python = os.environ.get("LOCKSTEP_PYTHON") or sys.executable
     words = [python, str(script), str(folder), json.dumps(limits), asked.program]
+    left.adopt()
     process = subprocess.Popen([*words, *asked.arguments], stdout=sys.stderr.fileno())
     try:
         return process.wait(timeout=asked.seconds), False
@@ -96,6 +97,8 @@ def execute(asked: Asked, folder: pathlib.Path, functions: bool) -> tuple[int, b
         _end(process)
         return process.returncode, True
     finally:
+        if count := left.end():
+            say(f"{asked.program} leaves {count} processes behind, which are ended.")
         _stand_somewhere()
 
 
