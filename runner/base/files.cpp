@@ -144,6 +144,39 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
+Result<std::string> read_below(const std::filesystem::path& folder, const std::string& below,
+                               const std::string& name, std::size_t most) {
+  const std::string path = shown(std::filesystem::path(below) / name);
+  const auto cannot = [&](std::string_view because) {
+    return fail(fmt::format("cannot read {}: {}", path, because));
+  };
+  const auto is_link = [](int at, const std::string& entry) {
+    struct stat status {};
+    return ::fstatat(at, entry.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISLNK(status.st_mode);
+  };
+  const int of_folder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const Descriptor above(::open(folder.empty() ? "." : folder.c_str(), of_folder));
+  if (above.get() < 0) return cannot(why());
+  if (is_link(above.get(), below)) return cannot(fmt::format("{} is a link", shown(below)));
+  const Descriptor inside(::openat(above.get(), below.c_str(), of_folder | O_NOFOLLOW));
+  if (inside.get() < 0) return cannot(why());
+  if (is_link(inside.get(), name)) return cannot("it is a link");
+  const Descriptor file(
+      ::openat(inside.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return cannot(why());
+  if (!S_ISREG(status.st_mode)) return cannot("it is no regular file");
+  if (std::cmp_greater(status.st_size, most))
+    return cannot(fmt::format("it has {} bytes, at most {} may be read",
+                              grouped(static_cast<std::uint64_t>(status.st_size)), grouped(most)));
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t count = read_at(file, content.data(), content.size(), 0);
+  if (count < 0) return cannot(why());
+  if (std::cmp_not_equal(count, content.size())) return cannot("it became shorter meanwhile");
+  return content;
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most) {
   auto pieces = FilePieces::open(path, most);
   if (!pieces) return tl::unexpected(pieces.error());

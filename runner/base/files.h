@@ -19,6 +19,12 @@ constexpr std::size_t kLargestFile = 64 << 20;
 /// device may never end) and, before it is read, for one of more than `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most = kLargestFile);
 
+/// The bytes of the regular file `name` in `below`, a folder of `folder`.  For names that a
+/// stranger wrote: neither of the two is followed where it is a link, so that nothing outside of
+/// `folder` is read.  Errors as those of read_file; they name the file from `below` on.
+Result<std::string> read_below(const std::filesystem::path& folder, const std::string& below,
+                               const std::string& name, std::size_t most = kLargestFile);
+
 /// A regular file from its beginning, a piece at a time, so that a long one takes no memory.
 class FilePieces {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/value_files.h"
 
 namespace lockstep {
 
@@ -25,6 +26,8 @@ struct JsonFile {
   std::string name;  ///< as shown in diagnostics
   std::string text;
   Json root;
+  /// Where it lies, for files of values beside it; nothing: it lies nowhere, and there are none.
+  std::optional<ValuePlace> place = {};
 };
 
 /// Parses the text.  Refused, with a diagnostic each: what is no JSON, keys that occur twice in an

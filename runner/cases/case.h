@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/json.h"
+#include "base/value_files.h"
 #include "policies/policy.h"
 #include "policies/rules.h"
 #include "program/program.h"
@@ -38,6 +40,13 @@ struct RuleFill {
   double parameter(std::string_view name) const;
 };
 
+/// Elements that lie in a file beside the case, in storage order: their bytes, little-endian.
+struct FileFill {
+  ValuePlace place;                          ///< of the case
+  std::string name;                          ///< in the folder kValuesFolder there
+  std::shared_ptr<const std::string> bytes;  ///< never null
+};
+
 /// A tensor that the runner makes.
 struct TensorSpec {
   const Dtype* dtype = nullptr;
@@ -47,7 +56,9 @@ struct TensorSpec {
   std::int64_t storage_elements = 0;
   /// The input whose storage this one shares; its own fill is then unused.
   std::string view_of;
-  std::variant<LiteralFill, RuleFill> fill;
+  std::variant<LiteralFill, RuleFill, FileFill> fill;
+  /// Beside a rule: elements that keep a value of their own, by their places in the storage.
+  std::vector<std::pair<std::uint64_t, ElementBits>> except = {};
   bool requires_grad = false;
   bool conj = false;
   bool neg = false;

@@ -422,7 +422,9 @@ class CaseDecoder {
   bool draws(const std::string& op) const {
     const Overload* overload =
         context_.registry == nullptr ? nullptr : context_.registry->find_overload(op);
-    return overload != nullptr && overload->has_tag("nondeterministic_seeded");
+    if (overload != nullptr) return overload->has_tag("nondeterministic_seeded");
+    // Of what is written in Python nobody can tell.
+    return is_prim(op) || (context_.python != nullptr && context_.python->has(op));
   }
 
   Reader reader_;

@@ -8,6 +8,7 @@
 
 #include "base/reader.h"
 #include "cases/case.h"
+#include "cases/python_operators.h"
 #include "cases/registry.h"
 
 namespace lockstep {
@@ -22,6 +23,8 @@ struct DecodeContext {
   /// A run on another torch: an operator or overload that the registry lacks makes the case
   /// unsupported.  An author who checks a file wants to be told of the misspelling instead.
   bool missing_is_unsupported = false;
+  /// What modules of Python bring besides; null: there are none.
+  const PythonOperators* python = nullptr;
 };
 
 /// Decodes a case whose matrix has been substituted: `root` is the substituted document of `file`.
@@ -44,6 +47,13 @@ std::optional<ElementBits> decode_element(Reader& reader, const Node& node, cons
 
 /// A fill rule with its parameters, for a tensor whose dtype, shape and storage are known.
 void decode_fill(Reader& reader, const Node& node, TensorSpec& spec);
+
+/// The places that keep a value of their own beside a fill.
+void decode_except(Reader& reader, const Node& node, TensorSpec& spec);
+
+/// Elements from a file beside the case, for a tensor whose dtype and storage are known: its size
+/// and its digest are checked.
+void decode_file(Reader& reader, const Node& node, TensorSpec& spec);
 
 /// How the integers of a quantized tensor stand for numbers; of other tensors there is nothing to
 /// say.

@@ -74,13 +74,15 @@ Faults faults_of_inputs(const Reader& reader, const Node& inputs) {
 
 /// What says where the elements of a tensor come from. An input has one of these at a time, so an
 /// input may be a view in one call and a tensor of its own in another.
-constexpr std::array<std::string_view, 4> kSources = {"fill", "values", "view_of", "zero_tensor"};
+constexpr std::array<std::string_view, 5> kSources = {"fill", "values", "file", "view_of",
+                                                      "zero_tensor"};
 
 /// `input` with the changes of a call.
 void change(Json& input, const Json& changes) {
   const auto named = [&](std::string_view key) { return changes.contains(key); };
   if (std::any_of(kSources.begin(), kSources.end(), named)) {
     for (const std::string_view key : kSources) input.erase(std::string(key));
+    input.erase("except");  // which belongs to the fill
   }
   if (named("view_of") || named("zero_tensor")) input.erase("storage");
   for (const auto& [key, value] : changes.items()) input[key] = value;

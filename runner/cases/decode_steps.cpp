@@ -104,6 +104,26 @@ class StepDecoder {
     add(std::move(names), GetItem{{Ref{list}}, {Value{std::int64_t{0}}}});
   }
 
+  /// Whether an operator is one that C++ does not have, and Python does.
+  bool written_in_python(const std::string& text) const {
+    if (text.find("::") == std::string::npos || context_.registry == nullptr ||
+        context_.registry->find(text.substr(0, text.rfind('.'))) != nullptr)
+      return false;
+    return is_prim(text) || (context_.python != nullptr && context_.python->has(text));
+  }
+
+  /// No schema says what such an operator takes and does: it is called as a function is.
+  void python_op(const Node& step, std::string name, Arguments arguments) {
+    const std::size_t dot = name.find('.', name.find("::"));
+    const bool effect = name.substr(0, dot).ends_with('_');
+    if (dot == std::string::npos) name += ".default";
+    remember(parts_.operators, name);
+    parts_.writes = true;  // it may
+    add(names(step, {}, effect || !step->contains("let")),
+        FunctionCall{std::move(name), std::move(arguments)});
+    bad_ = false;
+  }
+
   void op(const Node& step) {
     reader_.object(step, {"let", "op", "args", "kwargs", "source"});
     const Node name = *reader_.child(step, "op");
@@ -112,6 +132,8 @@ class StepDecoder {
     if (args) use_references(*args);
     if (kwargs) use_references(*kwargs);
     if (!reader_.text(name, "the name of an operator, such as \"add.Tensor\"")) bad_ = true;
+    if (!bad_ && written_in_python(name->get<std::string>()))
+      return python_op(step, name->get<std::string>(), plain(args, kwargs));
     OpCall out;
     std::vector<ValueKind> kinds;
     bool effect = false;

@@ -84,8 +84,8 @@ void decode_values(Reader& reader, const Node& node, TensorSpec& spec, bool has_
 
 /// A zero tensor has no memory, so nothing can describe it.
 void check_zero_tensor(Reader& reader, const Node& node) {
-  for (const std::string_view key :
-       {"values", "fill", "strides", "offset", "storage", "view_of", "conj", "neg", "quantizer"}) {
+  for (const std::string_view key : {"values", "fill", "file", "except", "strides", "offset",
+                                     "storage", "view_of", "conj", "neg", "quantizer"}) {
     if (reader.child(node, key)) {
       reader.error(child_pointer(node.pointer, key),
                    fmt::format("found `{}` beside `zero_tensor`, which is contiguous zeros "
@@ -118,7 +118,7 @@ const TensorSpec* decode_base(Reader& reader, const Node& node, const Node& view
   if (base == nullptr) return nullptr;
   spec.view_of = *name;
   spec.dtype = base->dtype;
-  for (const std::string_view key : {"fill", "values", "storage"}) {
+  for (const std::string_view key : {"fill", "values", "file", "except", "storage"}) {
     if (node->contains(std::string(key))) {
       reader.error(
           child_pointer(node.pointer, key),
@@ -223,8 +223,17 @@ bool decode_storage(Reader& reader, const Node& node, const TensorSpec* base, Te
 void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
   const auto values = reader.child(node, "values");
   const auto fill = reader.child(node, "fill");
+  const auto file = reader.child(node, "file");
+  const auto except = reader.child(node, "except");
   if (values && fill) {
     reader.error(fill->pointer, "found both `values` and `fill`, expected one", "", true);
+  } else if (file && (values || fill)) {
+    reader.error(
+        file->pointer,
+        fmt::format("found both `{}` and `file`, expected one", values ? "values" : "fill"), "",
+        true);
+  } else if (file) {
+    decode_file(reader, *file, spec);
   } else if (values) {
     const bool plain =
         !node->contains("strides") && !node->contains("offset") && !node->contains("storage");
@@ -232,7 +241,14 @@ void decode_elements(Reader& reader, const Node& node, TensorSpec& spec) {
   } else if (fill) {
     decode_fill(reader, *fill, spec);
   } else {
-    reader.error(node.pointer, "the elements are missing: `values`, `fill` or `zero_tensor`");
+    reader.error(node.pointer,
+                 "the elements are missing: `values`, `fill`, `file` or `zero_tensor`");
+  }
+  if (except && !fill) {
+    reader.error(except->pointer, "found `except` without `fill`, whose elements it excepts", "",
+                 true);
+  } else if (except) {
+    decode_except(reader, *except, spec);
   }
 }
 
@@ -262,10 +278,11 @@ std::optional<TensorSpec> decode_tensor(Reader& reader, const Node& node, bool l
                                         const std::vector<InputSpec>& declared) {
   const int before = reader.failures();
   const bool known =
-      literal ? reader.object(node, {"dtype", "shape", "values", "fill", "quantizer"})
-              : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill",
-                                     "values", "view_of", "requires_grad", "conj", "neg",
-                                     "quantizer", "zero_tensor", "constant"});
+      literal
+          ? reader.object(node, {"dtype", "shape", "values", "fill", "file", "except", "quantizer"})
+          : reader.object(node, {"dtype", "shape", "strides", "offset", "storage", "fill", "values",
+                                 "file", "except", "view_of", "requires_grad", "conj", "neg",
+                                 "quantizer", "zero_tensor", "constant"});
   if (!known) return std::nullopt;
   TensorSpec spec;
   const TensorSpec* base = nullptr;

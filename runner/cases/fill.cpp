@@ -51,6 +51,8 @@ std::vector<std::byte> storage_bytes(const TensorSpec& spec, std::string_view st
   if (const auto* literal = std::get_if<LiteralFill>(&spec.fill)) {
     for (std::uint64_t k = 0; k < count && k < literal->elements.size(); ++k)
       store(place(k), dtype, literal->elements[k]);
+  } else if (const auto* file = std::get_if<FileFill>(&spec.fill)) {
+    std::memcpy(bytes.data(), file->bytes->data(), std::min(bytes.size(), file->bytes->size()));
   } else {
     const auto& fill = std::get<RuleFill>(spec.fill);
     const RandomStream stream(fill.seed, stream_name);
@@ -58,6 +60,9 @@ std::vector<std::byte> storage_bytes(const TensorSpec& spec, std::string_view st
     for (std::uint64_t k = 0; k < count; ++k) store(place(k), dtype, element(k));
   }
   if (spec.scale != 1) multiply(bytes, dtype, spec.scale);
+  for (const auto& [k, element] : spec.except) {
+    if (k < count) store(place(k), dtype, element);
+  }
   return bytes;
 }
 

@@ -59,6 +59,18 @@ std::string all_bits_fault(const RuleFill&, const Dtype& dtype) {
   return dtype.bytes > 2 ? fmt::format("{} has more than 16 bits", dtype.name) : "";
 }
 
+std::string permutation_fault(const RuleFill& fill, const Dtype&) {
+  const double block = fill.parameter("block");
+  return is_whole(fill, "block") && block >= 0 && block <= 0x1p31
+             ? ""
+             : "block must be an integer from 0 to 2^31";
+}
+
+std::string mask_fault(const RuleFill& fill, const Dtype&) {
+  const double share = fill.parameter("share");
+  return share >= 0 && share <= 1 ? "" : "share must be from 0 to 1";
+}
+
 std::string fan_fault(const RuleFill& fill, const Dtype&) {
   return fill.parameter("fan_in") < 1 ? "fan_in must be at least 1" : "";
 }
@@ -131,6 +143,10 @@ double powers_of_two(const RuleFill& fill, const RandomStream& stream, std::uint
   return std::ldexp((stream.word(k, draw + 2) & 1) != 0 ? -1.0 : 1.0, static_cast<int>(power));
 }
 
+double mask(const RuleFill& fill, const RandomStream& stream, std::uint64_t k, std::uint32_t draw) {
+  return draw == 0 && stream.uniform(k, draw) < fill.parameter("share") ? 1 : 0;
+}
+
 double kaiming(const RuleFill& fill, const RandomStream& stream, std::uint64_t k,
                std::uint32_t draw) {
   const double bound = std::sqrt(1 / fill.parameter("fan_in"));
@@ -157,12 +173,19 @@ FillElements numbers(const FillSource& source) {
 
 // --- rules about patterns, or about all elements ---
 
-/// Fisher and Yates, from the last place down.
+/// Fisher and Yates, from the last place of each block down.
 FillElements permutation(const FillSource& source) {
   std::vector<std::uint64_t> order(source.count);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  for (std::uint64_t k = source.count; k > 1; --k)
-    std::swap(order[k - 1], order[source.stream.below(k, k)]);
+  const auto asked = static_cast<std::uint64_t>(source.fill.parameter("block"));
+  const std::uint64_t block = asked == 0 ? std::max<std::uint64_t>(source.count, 1) : asked;
+  for (std::uint64_t begin = 0; begin < source.count; begin += block) {
+    const std::uint64_t size = std::min(block, source.count - begin);
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::iota(first, first + static_cast<std::ptrdiff_t>(size), std::uint64_t{0});
+    for (std::uint64_t k = size; k > 1; --k)
+      std::swap(first[static_cast<std::ptrdiff_t>(k - 1)],
+                first[static_cast<std::ptrdiff_t>(source.stream.below(k, begin + k))]);
+  }
   return [&dtype = source.dtype, order = std::move(order)](std::uint64_t k) {
     return encode_number(dtype, static_cast<double>(order[k]));
   };
@@ -205,6 +228,8 @@ constexpr RuleParameter kSmallIntegers[] = {{"magnitude", 4, "an integer from 0 
 constexpr RuleParameter kPowersOfTwo[] = {
     {"least", -4, "an integer within 1100"},
     {"greatest", 4, "an integer within 1100, at least least"}};
+constexpr RuleParameter kPermutation[] = {{"block", 0, "an integer from 0 to 2^31"}};
+constexpr RuleParameter kMask[] = {{"share", 0.5, "from 0 to 1"}};
 constexpr RuleParameter kGrid[] = {{"place", 0, "an integer from 0 to 7"}};
 constexpr RuleParameter kKaiming[] = {{"fan_in", 0, "at least 1", fan_in}};
 constexpr RuleParameter kXavier[] = {{"fan_in", 0, "at least 1", fan_in},
@@ -254,11 +279,21 @@ constexpr std::array kFillRules = {
              .elements = numbers<powers_of_two>,
              .meaning = "±2^e with least ≤ e ≤ greatest: products are exact"},
     FillRule{.name = "permutation",
+             .parameters = kPermutation,
              .seeded = true,
              .whole = true,
-             .fault = no_fault,
+             .fault = permutation_fault,
              .elements = permutation,
-             .meaning = "0 to n − 1 in random order"},
+             .meaning =
+                 "0 to n − 1 in random order; with `block` b, 0 to b − 1 in every block of b "
+                 "elements: b is the size of the last dimension for an order in each row"},
+    FillRule{.name = "mask",
+             .parameters = kMask,
+             .seeded = true,
+             .direct = true,
+             .fault = mask_fault,
+             .elements = numbers<mask>,
+             .meaning = "1 (true) with the probability `share`, else 0"},
     FillRule{.name = "special",
              .fault = no_fault,
              .elements = special,

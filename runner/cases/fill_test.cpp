@@ -104,6 +104,27 @@ TEST(Fill, PermutationHasEveryNumberOnce) {
   for (int k = 0; k < 1000; ++k) ASSERT_EQ(values[static_cast<std::size_t>(k)], k);
 }
 
+TEST(Fill, PermutationOfBlocksHasEveryNumberOfABlockOnce) {
+  const auto values = numbers<std::int32_t>(spec("int32", 22, {"permutation", 3, {{"block", 5}}}));
+  std::set<std::vector<std::int32_t>> orders;
+  for (std::size_t begin = 0; begin < 22; begin += 5) {
+    const auto from = values.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<std::int32_t> block(from, from + std::min<std::ptrdiff_t>(5, values.end() - from));
+    orders.insert(block);
+    std::sort(block.begin(), block.end());
+    for (std::size_t k = 0; k < block.size(); ++k)
+      ASSERT_EQ(block[k], static_cast<std::int32_t>(k));
+  }
+  EXPECT_GT(orders.size(), 3U) << "each block has an order of its own";
+}
+
+TEST(Fill, MaskHasItsShare) {
+  const auto values = numbers<std::uint8_t>(spec("bool", 10'000, {"mask", 3, {{"share", 0.2}}}));
+  const auto count = std::count(values.begin(), values.end(), 1);
+  EXPECT_NEAR(static_cast<double>(count), 2000, 200);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 0), 10'000 - count);
+}
+
 TEST(Fill, AllBitsHasEveryPatternOnce) {
   const auto values = numbers<std::uint16_t>(spec("bfloat16", 65536, {"all_bits", 0, {}}));
   for (std::size_t k = 0; k < values.size(); ++k) ASSERT_EQ(values[k], k);
@@ -201,7 +222,7 @@ TEST(Fill, TheReadmeHasTheTable) {
     for (const RuleParameter& parameter : rule.parameters)
       parameters.push_back(fmt::format("`{}` ({})", parameter.name, fallback_text(parameter)));
     std::string cell = fmt::format(" {}", fmt::join(parameters, ", "));
-    if (rule.direct) cell += fmt::format("; `{{\"{}\": 3}}` is short", rule.name);
+    if (rule.direct) cell += fmt::format("; `{{\"{}\": 0.5}}` is short", rule.name);
     rows.push_back(fmt::format("| `{}` |{} | {} |", rule.name, rule.parameters.empty() ? "" : cell,
                                rule.meaning));
   }

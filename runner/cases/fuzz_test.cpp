@@ -1,14 +1,20 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 
+#include "base/files.h"
+#include "base/fuzzing.h"
+#include "base/sha256.h"
 #include "base/wide.h"
 #include "cases/decode.h"
 #include "cases/inputs.h"
 #include "cases/mutations.h"
 #include "cases/show.h"
+#include "cases/write.h"
 #include "plan/plan.h"
 #include "program/visit.h"
 
@@ -169,6 +175,77 @@ TEST(Fuzz, EveryFileGivesAnErrorOrACase) {
     EXPECT_GT(tally.made, count / 5);
     EXPECT_GT(tally.planned, count / 5);
     EXPECT_GT(tally.refused, count / 5);
+  }
+}
+
+/// Whatever lies beside a case under the name of its values: it is refused, or the inputs are the
+/// bytes that the name stands for.
+TEST(Fuzz, EveryFileOfValuesIsRefusedOrRight) {
+  const fs::path folder =
+      fs::path(testing::TempDir()) / fmt::format("lockstep-values-{}", ::getpid());
+  const fs::path beside = folder / kValuesFolder;
+  const auto [begin, count] = fuzz::stint();
+  fs::remove_all(folder);
+  fs::create_directories(beside);
+  std::size_t right = 0;
+  fuzz::Stopwatch watch;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    SCOPED_TRACE(seed);
+    fuzz::Random random(seed * 1'000'003);
+    std::string bytes(random.below(40), '\0');
+    for (char& each : bytes) each = static_cast<char>(random.below(256));
+    const std::string name = sha256(bytes) + ".bin";
+    const fs::path file = beside / name;
+    switch (random.below(6)) {
+      case 0:
+        ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+        break;
+      case 1:
+        fs::create_symlink(random.often(2) ? "/dev/zero" : "../elsewhere", file);
+        ASSERT_TRUE(write_file(folder / "elsewhere", bytes));
+        break;
+      case 2:
+        ASSERT_TRUE(write_file(file, fuzz::changed_bytes(bytes, random)));
+        break;
+      default:
+        ASSERT_TRUE(write_file(file, bytes));
+    }
+    std::string text = Json{
+        {"format", 1},
+        {"title", "t"},
+        {"inputs",
+         {{"x",
+           {{"dtype", random.often(6) ? "uint8" : "float16"},
+            {"shape", {random.often(1) ? random.below(50) : bytes.size()}},
+            {"file", name}}}}},
+        {"steps", {{{"let", "y"}, {"op", "neg"}, {"args", {"%x"}}}}},
+        {"outputs", {"y"}}}.dump();
+    if (random.often(2)) text = fuzz::changed_json(text, random);
+    watch.time(seed, [&] {
+      JsonFile json{"t.json", text, {}, ValuePlace{folder, std::make_shared<ValueFiles>(30)}};
+      Diagnostics wrong;
+      parse_json(json, wrong);
+      if (!wrong.empty()) return;
+      const auto declared = decode_case(json, json.root, "t", {nullptr, "cpu", false}, wrong);
+      ASSERT_EQ(declared.has_value(), wrong.empty());
+      if (!declared) return;
+      for (const auto& [named, values] : files_of(*declared)) {
+        ASSERT_EQ(sha256(*values.bytes) + ".bin", named);
+        ASSERT_LE(values.bytes->size(), 30U);
+        ++right;
+      }
+    });
+    if (HasFatalFailure()) {
+      FAIL() << "seed " << seed << ":\n" << text;
+    }
+    fs::remove(file);
+  }
+  fs::remove_all(folder);
+  std::printf("%zu files read\n", right);
+  watch.print("file of values");
+  if (count >= 1000) {
+    EXPECT_GT(right, count / 20);
+    EXPECT_LT(right, count / 2);
   }
 }
 

@@ -174,6 +174,31 @@ bool best_first(std::vector<const Attempt*>& fitting) {
   return fitting.size() == 1 || rank(fitting[0]) != rank(fitting[1]);
 }
 
+/// Operators of other namespaces than torch's own.
+constexpr std::string_view kHowToBring =
+    "--library FILE brings the operators of a shared object, --module NAME or FILE.py those of a "
+    "Python module";
+
+/// What becomes of a call of an operator that nobody has.
+std::optional<Resolution> unknown(Reader& reader, const Node& name, const std::string& base,
+                                  const DecodeContext& context) {
+  const bool torchs = base.find("::") == std::string::npos || base.starts_with("aten::");
+  const PythonOperators* const python = torchs ? nullptr : context.python;
+  const bool told = python == nullptr || python->failure().empty();
+  if (told && context.missing_is_unsupported) {
+    const std::string how = torchs ? std::string() : fmt::format(" ({})", kHowToBring);
+    return Resolution{.lacking = fmt::format("the operator {}{}", base, how)};
+  }
+  std::vector<std::string> known = context.registry->names();
+  if (python != nullptr) known.insert(known.end(), python->names().begin(), python->names().end());
+  std::string hint = reader.suggestion(base, known);
+  if (hint.empty() && !torchs) hint = kHowToBring;
+  if (!told) hint = "which operators there are Python cannot say: " + one_line(python->failure());
+  reader.error(name.pointer, fmt::format("found the unknown operator `{}`", one_line(base, 80)),
+               std::move(hint));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::optional<Node>& args,
@@ -184,16 +209,7 @@ std::optional<Resolution> resolve(Reader& reader, const Node& name, const std::o
   const std::size_t dot = text.rfind('.');
   const std::string base = text.substr(0, dot);
   const Operator* op = registry.find(base);
-  if (op == nullptr && context.missing_is_unsupported)
-    return Resolution{.lacking = fmt::format("the operator {}", base)};
-  if (op == nullptr) {
-    std::string hint = reader.suggestion(base, registry.names());
-    if (hint.empty() && base.find("::") != std::string::npos)
-      hint = "the operators of a library of your own are known with --library FILE";
-    reader.error(name.pointer, fmt::format("found the unknown operator `{}`", one_line(base, 80)),
-                 std::move(hint));
-    return std::nullopt;
-  }
+  if (op == nullptr) return unknown(reader, name, base, context);
   std::vector<const Overload*> candidates;
   std::vector<std::string> overload_names;
   for (const Overload& overload : op->overloads) {

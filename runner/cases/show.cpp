@@ -41,10 +41,12 @@ std::string show_element(const Dtype& dtype, const std::byte* bytes) {
 
 std::string show_fill(const TensorSpec& spec) {
   const auto* rule = std::get_if<RuleFill>(&spec.fill);
+  if (const auto* file = std::get_if<FileFill>(&spec.fill)) return "values of " + file->name;
   if (rule == nullptr) return "values";
   std::string text(rule->rule->name);
   for (const auto& [name, value] : rule->parameters) text += fmt::format(" {}={}", name, value);
   if (rule->rule->seeded) text += fmt::format(" seed={}", rule->seed);
+  if (!spec.except.empty()) text += fmt::format(", {} elements excepted", spec.except.size());
   return text;
 }
 
@@ -82,6 +84,7 @@ std::string show_tensor(const std::string& name, const TensorSpec& spec) {
                              literal->elements.begin() + static_cast<std::ptrdiff_t>(shown)}};
   } else {
     head.fill = spec.fill;
+    head.except = spec.except;
   }
   const auto* made = std::get_if<RuleFill>(&spec.fill);
   const bool whole = made != nullptr && made->rule->whole;

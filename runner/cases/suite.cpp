@@ -131,6 +131,15 @@ void expand_calls(Reader& reader, CaseFile& file) {
   if (!choices.empty()) file.choices = std::move(choices);
 }
 
+/// The names of files of values in a document, which are where tensors have `file`.
+void collect_values(const Json& json, std::set<std::string>& names) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_structured()) collect_values(value, names);
+    if (key != "file" || !value.is_string()) continue;
+    if (const auto name = value.get<std::string>(); names_values(name)) names.insert(name);
+  }
+}
+
 /// A part that begins with a dash would be an option where an id is typed as it is printed.
 bool has_dash(const std::string& id) {
   return id.starts_with('-') || id.find("/-") != std::string::npos;
@@ -145,13 +154,14 @@ bool fits_case_id(const std::string& id) {
 }  // namespace
 
 CaseFile read_case_file(const fs::path& path, const std::string& shown, Diagnostics& diagnostics,
-                        const std::string& id) {
+                        const std::string& id, const std::shared_ptr<ValueFiles>& values) {
   auto text = read_file(path);
   if (!text) {
     diagnostics.push_back({shown, 0, 0, "", text.error().message, text.error().hint});
     return {{shown, "", {}}, id.empty() ? id_of(shown) : id, {}};
   }
-  return parse_case_file({shown, std::move(*text), {}}, diagnostics, id);
+  return parse_case_file({shown, std::move(*text), {}, ValuePlace{path.parent_path(), values}},
+                         diagnostics, id);
 }
 
 CaseFile parse_case_file(JsonFile file, Diagnostics& diagnostics, const std::string& id) {
@@ -243,12 +253,29 @@ std::string swept_suffix(const std::string& op, const std::string& suffix) {
                         : fmt::format("[op={},{}", op, suffix.substr(1));
 }
 
+Result<std::map<std::string, std::shared_ptr<const std::string>>> values_of(const CaseFile& file) {
+  std::set<std::string> names;
+  for (const MatrixChoice& choice : file.choices) {
+    std::vector<std::string> unknown;
+    collect_values(substitute(file.file.root, choice, "cpu", unknown), names);
+  }
+  std::map<std::string, std::shared_ptr<const std::string>> files;
+  for (const std::string& name : names) {
+    const auto& place = file.file.place;
+    auto bytes = place ? place->files->read(place->folder, name)
+                       : fail(fmt::format("{} lies nowhere", file.file.name));
+    if (!bytes) return tl::unexpected(bytes.error());
+    files[name] = std::move(*bytes);
+  }
+  return files;
+}
+
 bool is_sweep(const CaseFile& file) {
   return file.file.root.contains("sweep") && newer_lockstep(file.file.root).empty();
 }
 
 std::size_t check_instances(const CaseFile& file, const Registry* registry,
-                            Diagnostics& diagnostics) {
+                            Diagnostics& diagnostics, const PythonOperators* python) {
   std::size_t instances = 0;
   for (const MatrixChoice& choice : file.choices) {
     std::vector<std::string> unknown;
@@ -256,7 +283,8 @@ std::size_t check_instances(const CaseFile& file, const Registry* registry,
     // A case for another torch may use what this one lacks.
     const bool foreign =
         registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
-    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign}, diagnostics)) ++instances;
+    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign, python}, diagnostics))
+      ++instances;
   }
   return registry == nullptr && is_sweep(file) && !lists_calls(file) ? 0 : instances;
 }
@@ -331,12 +359,13 @@ std::string shown_name(const fs::path& path) {
 
 }  // namespace
 
-std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics& diagnostics) {
+std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics& diagnostics,
+                                     const std::shared_ptr<ValueFiles>& values) {
   std::error_code error;
   std::vector<CaseFile> files;
   const auto read = [&](const fs::path& path, const std::string& id) {
     const std::size_t before = diagnostics.size();
-    CaseFile file = read_case_file(path, shown_name(path), diagnostics, id);
+    CaseFile file = read_case_file(path, shown_name(path), diagnostics, id, values);
     if (diagnostics.size() == before) files.push_back(std::move(file));
   };
   if (!fs::is_directory(file_or_folder, error)) {
@@ -361,7 +390,8 @@ std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics
   return files;
 }
 
-Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics) {
+Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diagnostics,
+                                         const std::shared_ptr<ValueFiles>& values) {
   const fs::path folder = root / "cases";
   std::error_code error;
   const std::vector<fs::path> paths = case_paths(folder, error);
@@ -374,8 +404,8 @@ Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diag
   std::vector<CaseFile> files;
   for (const fs::path& path : paths) {
     const std::size_t before = diagnostics.size();
-    CaseFile file =
-        read_case_file(path, fs::path(path).lexically_relative(root).generic_string(), diagnostics);
+    CaseFile file = read_case_file(path, fs::path(path).lexically_relative(root).generic_string(),
+                                   diagnostics, {}, values);
     if (diagnostics.size() == before) files.push_back(std::move(file));
   }
   sort_by_id(files);

@@ -115,9 +115,15 @@ Json nested_elements(const std::vector<Json>& elements, const std::vector<std::i
 }
 
 void put_elements(const TensorSpec& spec, bool plain, Json& json) {
+  if (const auto* file = std::get_if<FileFill>(&spec.fill)) {
+    json["file"] = file->name;
+    return;
+  }
   const auto* literal = std::get_if<LiteralFill>(&spec.fill);
   if (literal == nullptr) {
     json["fill"] = written_fill(spec, std::get<RuleFill>(spec.fill));
+    for (const auto& [place, bits] : spec.except)
+      json["except"][element_to_json(*spec.dtype, bits).get<std::string>()].push_back(place);
     return;
   }
   std::vector<Json> elements;
@@ -281,7 +287,7 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
     json["op"] = short_operator(op->op);
     put_arguments(op->arguments, true, json);
   } else if (const auto* call = std::get_if<FunctionCall>(&step.does)) {
-    json["call"] = call->function;
+    json[is_operator(*call) ? "op" : "call"] = call->function;
     put_arguments(call->arguments, false, json);
   } else if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {
     json["tensor"] = written_tensor(literals.at(literal->index), {}, false);
@@ -440,6 +446,24 @@ Json case_to_json(const Case& declared) {
   }
   put_compare(declared, root);
   return root;
+}
+
+std::map<std::string, FileFill> files_of(const Case& declared) {
+  std::map<std::string, FileFill> files;
+  const auto add = [&](const TensorSpec& spec) {
+    const auto* file = std::get_if<FileFill>(&spec.fill);
+    if (file != nullptr && spec.view_of.empty()) files.emplace(file->name, *file);
+  };
+  for (const CallSpec& call : declared.calls) {
+    for (const InputSpec& input : call.inputs) {
+      if (const auto* spec = std::get_if<TensorSpec>(&input.value)) add(*spec);
+    }
+  }
+  for (const TensorSpec& literal : declared.literals) add(literal);
+  if (declared.prepare) {
+    for (const TensorSpec& literal : declared.prepare->literals) add(literal);
+  }
+  return files;
 }
 
 std::string case_text(const Case& declared) { return json_text(case_to_json(declared)); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/json.h"
@@ -12,6 +13,9 @@ namespace lockstep {
 /// operator has its overload, and what is a default is left out: equal cases have equal files.  A
 /// whole list of tensors as an output, which sweeps may have, no file says otherwise.
 Json case_to_json(const Case& declared);
+
+/// The files of values that a case has elements from, by their names.
+std::map<std::string, FileFill> files_of(const Case& declared);
 
 /// The same as a text, with a final newline.
 std::string case_text(const Case& declared);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/fill.h"
@@ -23,8 +24,9 @@ class Writing : public testing::Test {
     return read ? &*read : nullptr;
   }
 
-  static std::optional<Case> decode(const std::string& text, const std::string& id) {
-    JsonFile file{id + ".json", text, {}};
+  static std::optional<Case> decode(const std::string& text, const std::string& id,
+                                    const std::optional<ValuePlace>& place = {}) {
+    JsonFile file{id + ".json", text, {}, place};
     Diagnostics diagnostics;
     std::vector<std::string> unknown;
     parse_json(file, diagnostics);
@@ -93,7 +95,7 @@ TEST_F(Writing, GivesTheCaseThatWasDecoded) {
       if (!first || !first->newer_lockstep.empty() || !first->lacking.empty()) continue;
       if (returns_a_list(*first)) continue;  // which a sweep alone may
       const std::string text = case_text(*first);
-      const auto again = decode(text, file.id);
+      const auto again = decode(text, file.id, file.file.place);
       ASSERT_TRUE(again) << file.id;
       EXPECT_EQ(first->program, again->program) << file.id << "\n" << text;
       EXPECT_EQ(bytes_of(*first), bytes_of(*again)) << file.id << "\n" << text.substr(0, 3000);
@@ -104,6 +106,21 @@ TEST_F(Writing, GivesTheCaseThatWasDecoded) {
     }
   }
   EXPECT_GT(tried, 300U);
+}
+
+TEST_F(Writing, SaysWhichFilesLieBesideACase) {
+  Diagnostics diagnostics;
+  const CaseFile file = read_case_file(
+      fs::path(LOCKSTEP_SOURCE_DIR) / "cases/format/values-in-files.json", "t.json", diagnostics);
+  const auto declared =
+      decode_case(file.file, file.file.root, "t", {operators(), "cpu", true}, diagnostics);
+  ASSERT_TRUE(declared);
+  const auto files = files_of(*declared);
+  ASSERT_EQ(files.size(), 2U) << "that of the literal, too";
+  for (const auto& [name, values] : files) {
+    EXPECT_EQ(sha256(*values.bytes) + ".bin", name);
+    EXPECT_EQ(case_text(*declared).find(name) != std::string::npos, true);
+  }
 }
 
 TEST_F(Writing, ElementsAreTheShortestThatReadBack) {

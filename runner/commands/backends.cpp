@@ -4,7 +4,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
-#include "commands/python_worker.h"
+#include "run/python_worker.h"
 #include "run/workers.h"
 
 namespace lockstep {

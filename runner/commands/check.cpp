@@ -86,6 +86,7 @@ struct Given {
   std::vector<JsonFile> expectations, levels;
   std::vector<Path> paths;  ///< the suite's, too
   bool paths_are_good = true;
+  std::shared_ptr<ValueFiles> values = std::make_shared<ValueFiles>();  ///< beside the cases
 };
 
 /// Takes a path file in the place of the suite's, if it is one of these.
@@ -116,7 +117,7 @@ void take_file(const std::string& name, Given& given, Counts& counts, Diagnostic
     ++counts.paths;
   } else {
     const std::size_t before = diagnostics.size();
-    CaseFile read = read_case_file(name, name, diagnostics);
+    CaseFile read = read_case_file(name, name, diagnostics, {}, given.values);
     if (diagnostics.size() == before) given.cases.push_back(std::move(read));
   }
 }
@@ -137,8 +138,10 @@ Given take_files(const std::vector<std::string>& names, const SessionSettings& s
 /// Checks files, and gives the cases among them.
 std::vector<CaseFile> check_files(const std::vector<std::string>& files,
                                   const SessionSettings& settings, const Registry* registry,
-                                  Counts& counts, Diagnostics& diagnostics) {
+                                  std::shared_ptr<const PythonOperators>& python, Counts& counts,
+                                  Diagnostics& diagnostics) {
   Given given = take_files(files, settings, counts, diagnostics);
+  python = operators_of_modules(settings, given.paths);
   if (given.paths_are_good) check_ladder(given.paths, diagnostics);
   const ValidNames names = given.paths_are_good ? valid_names(given.paths, registry) : ValidNames();
   for (const Path& path : given.paths) check_declarations(path, names, registry, diagnostics);
@@ -197,18 +200,22 @@ Exit command_check(const CheckOptions& options) {
   if (auto read = read_operators(session); !read) return tell(read.error());
   const Registry* const registry = session.operators();
   Counts counts;
-  auto files = options.files.empty()
-                   ? check_suite(session, counts, diagnostics)
-                   : Result<std::vector<CaseFile>>(check_files(options.files, session.settings(),
-                                                               registry, counts, diagnostics));
+  std::shared_ptr<const PythonOperators> of_paths;  // among the given files, which no session has
+  auto files =
+      options.files.empty()
+          ? check_suite(session, counts, diagnostics)
+          : Result<std::vector<CaseFile>>(check_files(options.files, session.settings(), registry,
+                                                      of_paths, counts, diagnostics));
   if (!files) {
     print_error(files.error());
     return Exit::usage;
   }
   leave_out_newer(*files);
   if (registry != nullptr) expand_sweeps(*files, registry);
+  const PythonOperators* const python = of_paths ? of_paths.get() : session.python_operators();
   std::size_t instances = 0;
-  for (const CaseFile& file : *files) instances += check_instances(file, registry, diagnostics);
+  for (const CaseFile& file : *files)
+    instances += check_instances(file, registry, diagnostics, python);
   for (const std::string& line : counts.unchecked) print_people(stdout, line + "\n");
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
-#include "commands/python_worker.h"
 #include "record/log.h"
 #include "requests/open.h"
+#include "run/python_worker.h"
 #include "run/workers.h"
 
 namespace lockstep {

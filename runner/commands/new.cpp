@@ -117,8 +117,14 @@ Result<Json> calling(Json root, const std::string& name, const Registry& registr
   return root;
 }
 
+/// What a case begins with, and the case that it is taken from, if any.
+struct Beginning {
+  Json root;
+  const CaseFile* from = nullptr;
+};
+
 /// The program of another case, for which nothing else is taken over.
-Result<Json> like(Json root, const std::string& id, const std::vector<CaseFile>& suite) {
+Result<Beginning> like(Json root, const std::string& id, const std::vector<CaseFile>& suite) {
   const auto found =
       std::find_if(suite.begin(), suite.end(), [&](const CaseFile& file) { return file.id == id; });
   if (found == suite.end()) {
@@ -131,39 +137,51 @@ Result<Json> like(Json root, const std::string& id, const std::vector<CaseFile>&
         key != "unverified")
       root[key] = value;
   }
-  return root;
+  return Beginning{std::move(root), &*found};
 }
 
-/// What is wrong with a case file's text, as `check` says it.
-Diagnostics faults_of(const std::string& name, const std::string& text, const Registry* registry) {
+/// What is wrong with a case file's text, as `check` says it, beside the files of values of the
+/// case that it is like.
+Diagnostics faults_of(const std::string& name, const std::string& text, const CaseFile* from,
+                      const Session& session) {
   Diagnostics diagnostics;
   std::vector<CaseFile> files;
-  files.push_back(parse_case_file({name, text, {}}, diagnostics));
+  JsonFile file{name, text, {}};
+  if (from != nullptr) file.place = from->file.place;
+  files.push_back(parse_case_file(std::move(file), diagnostics));
   if (!diagnostics.empty()) return diagnostics;
-  expand_sweeps(files, registry);
-  check_instances(files.front(), registry, diagnostics);
+  expand_sweeps(files, session.operators());
+  check_instances(files.front(), session.operators(), diagnostics, session.python_operators());
   return diagnostics;
 }
 
 /// What the case begins with: another one's program, or a call.
-Result<Json> program_of(const NewOptions& options, const Session& session, Json root) {
+Result<Beginning> program_of(const NewOptions& options, const Session& session, Json root) {
   if (!options.like.empty()) return like(std::move(root), options.like, session.suite().cases);
-  if (const Registry* registry = session.operators())
-    return calling(std::move(root), options.op.empty() ? "add.Tensor" : options.op, *registry);
+  if (const Registry* registry = session.operators()) {
+    return calling(std::move(root), options.op.empty() ? "add.Tensor" : options.op, *registry)
+        .map([](Json called) { return Beginning{std::move(called)}; });
+  }
   // What every torch has.
   root["inputs"] = {{"x", example_input()}};
   root["steps"] = {{{"let", "y"}, {"op", "add.Tensor"}, {"args", {"%x", "%x"}}}};
   root["outputs"] = {"y"};
-  return root;
+  return Beginning{std::move(root)};
 }
 
-/// Writes it where nothing is yet.
-Answer<void> write_new(const fs::path& file, const std::string& shown, const std::string& text) {
+/// Writes it where nothing is yet; its files of values first, so that it is never there without.
+Answer<void> write_new(const fs::path& file, const std::string& shown, const std::string& text,
+                       const CaseFile* from) {
   std::error_code error;
   if (fs::exists(file, error))
     return refuse(Exit::usage,
                   {fmt::format("there is {} already", shown), "give it another name: NUMBER-NAME"});
   fs::create_directories(file.parent_path(), error);
+  if (from != nullptr) {
+    const auto copied = values_of(*from).and_then(
+        [&](const auto& values) { return write_values(file.parent_path(), values); });
+    if (!copied) return refuse(Exit::internal, copied.error());
+  }
   if (auto done = write_file(file, text); !done) return refuse(Exit::internal, done.error());
   return {};
 }
@@ -185,11 +203,12 @@ Exit command_new(const NewOptions& options) {
   const auto begun =
       program_of(options, *session, beginning(*report, in_suite && at.suite == at.home));
   if (!begun) return tell({Exit::usage, {begun.error()}});
-  const std::string text = json_text(*begun);
+  const std::string text = json_text(begun->root);
   const std::string shown = fs::absolute(file).lexically_normal().string();
-  Diagnostics faults = faults_of(shown, text, session->operators());
+  Diagnostics faults = faults_of(shown, text, begun->from, *session);
   if (!faults.empty()) return tell({Exit::usage, {}, std::move(faults)});
-  if (auto written = write_new(file, shown, text); !written) return tell(written.error());
+  if (auto written = write_new(file, shown, text, begun->from); !written)
+    return tell(written.error());
   const std::string word = shell_quote(shown);
   fmt::print(
       "{}\nFill in its title, its inputs and its steps (docs/cases/write.md), then:\n"

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/value_files.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
 #include "commands/reproducer.h"
@@ -14,7 +16,7 @@
 #include "requests/selection.h"
 
 namespace lockstep {
-
+namespace fs = std::filesystem;
 namespace {
 
 /// The item that a script is of, or why there is none.
@@ -55,13 +57,23 @@ std::optional<Verdict> recorded_verdict(const Basis& basis, const std::string& i
   return std::nullopt;
 }
 
+/// The script; where it goes to a file, the inputs that are too long for it lie beside that one.
 Result<std::string> script_of(const ReproOptions& options, const Plan& plan, const PlanItem& item,
                               const SessionSettings& settings) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
   if (!options.brief) {
     const auto recorded = recorded_verdict(options.basis, item.id);
-    return script_of(plan, item, settings, scratch->path(), recorded ? &*recorded : nullptr);
+    const fs::path beside = options.out.empty() ? fs::path() : scratch->path() / kValuesFolder;
+    std::error_code error;
+    if (!beside.empty()) fs::create_directory(beside, error);
+    auto script =
+        script_of(plan, item, settings, scratch->path(), beside, recorded ? &*recorded : nullptr);
+    if (!script || beside.empty() || fs::is_empty(beside, error)) return script;
+    const fs::path to = fs::absolute(options.out).parent_path() / kValuesFolder;
+    fs::copy(beside, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+    if (error) return fail(fmt::format("cannot write {}: {}", to.string(), error.message()));
+    return script;
   }
   auto scripts = brief_scripts_of(plan, {&item}, settings, scratch->path());
   return scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());

@@ -80,6 +80,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
                   {"raises", nullptr},
                   {"repeat", SchedulerOptions().repeat + (declared.random ? 1 : 0)},
                   {"libraries", Json::array()},
+                  {"modules", settings.files.modules},
                   {"prepare", nullptr}};
   if (declared.raises) {
     request["raises"] = {{"class", declared.raises->class_name}, {"match", declared.raises->match}};
@@ -134,9 +135,10 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
 
 Result<std::string> script_of(const Plan& plan, const PlanItem& item,
                               const SessionSettings& settings, const fs::path& scratch,
-                              const Verdict* recorded) {
+                              const fs::path& beside, const Verdict* recorded) {
   return request_of(plan, item, settings, scratch).and_then([&](Json message) {
     message["words"] = words_document();
+    if (!beside.empty()) message["beside"] = beside.string();
     message["recorded"] = recorded == nullptr ? Json() : divergence(*recorded);
     return render(message, settings, scratch);
   });

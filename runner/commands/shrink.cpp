@@ -16,12 +16,16 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a file says of an instance's case, so that it is read back as it is.
-Result<void> write_case(const fs::path& file, const std::string& text) {
+/// What a file says of an instance's case, so that it is read back as it is, and beside it the
+/// files that it names, first: the case is never there without them.
+Result<void> write_case(const fs::path& file, const std::string& text,
+                        const std::map<std::string, FileFill>& beside) {
   std::error_code error;
   if (fs::exists(file, error))
     return fail(fmt::format("there is {} already", file.string()), "give it another name");
-  return write_file(file, text);
+  std::map<std::string, std::shared_ptr<const std::string>> values;
+  for (const auto& [name, each] : beside) values[name] = each.bytes;
+  return write_values(file.parent_path(), values).and_then([&] { return write_file(file, text); });
 }
 
 /// A plan of one verdict, of a case that is in no suite.
@@ -51,6 +55,7 @@ ShrinkRequest request_of(const ShrinkOptions& options, const OneVerdict& asked) 
   request.declared = asked.plan.instances[item.instance].declared;
   request.path = asked.plan.paths[item.path];
   request.registry = asked.session->operators();
+  request.python = asked.session->python_operators();
   request.same_operators = options.same_operators;
   request.allow_drift = options.allow_drift;
   request.torch = asked.session->environment().dump();
@@ -77,14 +82,20 @@ void tell_of(const Shrunk& shrunk, const std::string& id, const Case& before) {
 Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path& out) {
   const std::string text = case_text(shrunk.declared);
   const Registry* registry = asked.session->operators();
-  if (auto faults = faults_of(text, registry); !faults.empty()) {
+  if (auto faults = faults_of(shrunk.declared, text, registry, asked.session->python_operators());
+      !faults.empty()) {
     print_diagnostics(faults);
     print_error({"no file can hold the smallest case", "run the case as it was"});
     return Exit::internal;
   }
+  const auto beside = files_of(shrunk.declared);
   if (out.empty()) {
     fmt::print("{}", text);
-  } else if (auto written = write_case(out, text); !written) {
+    if (!beside.empty())
+      print_people(stderr,
+                   fmt::format("its files of values are those in {}\n",
+                               (beside.begin()->second.place.folder / kValuesFolder).string()));
+  } else if (auto written = write_case(out, text, beside); !written) {
     print_error(written.error());
     return Exit::internal;
   }

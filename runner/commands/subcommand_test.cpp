@@ -12,14 +12,34 @@ namespace {
 
 /// A value that an option takes, and that is not what it has by default.
 std::string sample_of(const CLI::Option& option) {
-  static const std::map<std::string, std::string> kSamples = {
-      {"N", "2"},         {"S", "7"},           {"SECONDS", "8"},       {"GIB", "3"},
-      {"PERCENT", "5"},   {"SEED", "11"},       {"NUMBER/OF", "2/5"},   {"CLUSTER", "dask"},
-      {"DIR", "folder"},  {"FILE", "file"},     {"FILE|DIR", "folder"}, {"LOG", "log"},
-      {"LEVEL", "deep"},  {"PATH", "path"},     {"DEVICE", "device"},   {"ARCHIVE", "archive"},
-      {"KEY", "key"},     {"ID", "id"},         {"OPERATOR", "add"},    {"TRANSITION", "mended"},
-      {"WHEN", "always"}, {"SELECT", "bugs/*"}, {"SHARD", "shard"},     {"NUMBER", "185337"},
-      {"SHELL", "bash"},  {"NAME", "name"},     {"PROGRAM", "model.py"}};
+  static const std::map<std::string, std::string> kSamples = {{"N", "2"},
+                                                              {"S", "7"},
+                                                              {"SECONDS", "8"},
+                                                              {"GIB", "3"},
+                                                              {"PERCENT", "5"},
+                                                              {"SEED", "11"},
+                                                              {"NUMBER/OF", "2/5"},
+                                                              {"CLUSTER", "dask"},
+                                                              {"DIR", "folder"},
+                                                              {"FILE", "file"},
+                                                              {"FILE|DIR", "folder"},
+                                                              {"LOG", "log"},
+                                                              {"LEVEL", "deep"},
+                                                              {"PATH", "path"},
+                                                              {"DEVICE", "device"},
+                                                              {"ARCHIVE", "archive"},
+                                                              {"KEY", "key"},
+                                                              {"ID", "id"},
+                                                              {"OPERATOR", "add"},
+                                                              {"TRANSITION", "mended"},
+                                                              {"WHEN", "always"},
+                                                              {"SELECT", "bugs/*"},
+                                                              {"SHARD", "shard"},
+                                                              {"NUMBER", "185337"},
+                                                              {"SHELL", "bash"},
+                                                              {"NAME", "name"},
+                                                              {"PROGRAM", "model.py"},
+                                                              {"NAME|FILE.py", "ops.py"}};
   std::string type = option.get_type_name();
   type = type.substr(0, type.find(':'));
   const auto found = kSamples.find(option.get_positional() ? option.get_name() : type);

@@ -225,7 +225,7 @@ void OperatorSearch::find_what_raises() {
     derived.raises.reset();
     beginnings.push_back({trial_name(fmt::format("eager's first {} steps", steps)),
                           std::make_shared<const Case>(std::move(derived)),
-                          {eager_path_of(flat_)}});
+                          {eager_path_of(flat_, suspect_.path)}});
   }
   const std::vector<std::vector<Tried>> tried = trials_.run(beginnings);
   for (std::size_t i = 0; i < tried.size(); ++i) {
@@ -246,7 +246,7 @@ void OperatorSearch::find_what_raises() {
     const Observed observed = observe(before, names, false, suspect_.registry);
     const Tried known = trials_.run_one({trial_name("eager before it"),
                                          std::make_shared<const Case>(observed.declared),
-                                         {eager_path_of(flat_)}});
+                                         {eager_path_of(flat_, suspect_.path)}});
     take_values(known, observed);
     auto derived = part({i}, results_of(flat_[i].step));
     if (!derived) return;

@@ -82,7 +82,7 @@ bool OperatorSearch::explains(const Places& wide, std::size_t step, const std::s
   if (!derived) return false;
   const Tried tried = trials_.run_one({trial_name("eager without a rounding"),
                                        std::make_shared<const Case>(std::move(*derived)),
-                                       {eager_path_of(steps)}});
+                                       {eager_path_of(steps, suspect_.path)}});
   const auto eager = eager_of(tried.executed);
   if (!eager) return false;
   const DataValue* wider = find_output(eager->repetitions.front(), output);

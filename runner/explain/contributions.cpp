@@ -77,7 +77,7 @@ std::vector<std::optional<GivenValues>> OperatorSearch::continued_from(
     seed_as_there(*derived);
     trials.push_back({trial_name("eager from " + out_.steps[last].name + " on"),
                       std::make_shared<const Case>(std::move(*derived)),
-                      {eager_path_of(rest)}});
+                      {eager_path_of(rest, suspect_.path)}});
     of.push_back(here);
   }
   const std::vector<std::vector<Tried>> tried = trials_.run(trials);

@@ -74,7 +74,7 @@ OperatorSearch::HandedGradients OperatorSearch::gradients_of_eager() {
   for (const auto& [name, as] : handed.names) whole.program.outputs.push_back({Ref{as}});
   const Tried eager = trials_.run_one({trial_name("eager's gradients"),
                                        std::make_shared<const Case>(std::move(whole)),
-                                       {eager_path_of(flat_)}});
+                                       {eager_path_of(flat_, suspect_.path)}});
   if (const auto returned = eager_of(eager.executed))
     handed.values.add(*returned, suspect_.fault.call, false);
   return handed;
@@ -164,7 +164,7 @@ OperatorSearch::Places OperatorSearch::greatest_gradients() {
     if (!derived) continue;
     trials.push_back({trial_name(out_.steps[i].name + "'s gradient carried back"),
                       std::make_shared<const Case>(std::move(*derived)),
-                      {eager_path_of(flat_)}});
+                      {eager_path_of(flat_, suspect_.path)}});
     of.push_back(i);
   }
   if (trials.empty()) return {};

@@ -184,7 +184,7 @@ std::optional<GivenValues> OperatorSearch::remade_by_eager(const Places& steps) 
   seed_as_there(*derived);
   const Tried tried = trials_.run_one({trial_name("eager on what compiled steps were given"),
                                        std::make_shared<const Case>(std::move(*derived)),
-                                       {eager_path_of(renamed)}});
+                                       {eager_path_of(renamed, suspect_.path)}});
   const auto eager = eager_of(tried.executed);
   if (!eager) return std::nullopt;
   GivenValues returned, remade;

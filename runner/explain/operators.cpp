@@ -35,14 +35,25 @@ Path eager_path() {
   return path;
 }
 
-Path eager_path_of(std::span<const FlatStep> steps) {
+Path eager_path_of(std::span<const FlatStep> steps, const Path& on_trial) {
   if (!call_functions(nest(steps))) return eager_path();
+  const bool operators = std::any_of(steps.begin(), steps.end(), [](const FlatStep& each) {
+    const auto* call = std::get_if<FunctionCall>(&each.step.does);
+    return call != nullptr && is_operator(*call);
+  });
   Path path = eager_path();
   path.name = "python";
   path.worker = "compiled";
-  path.declared = {{"format", kPathFormat}, {"name", path.name},       {"worker", path.worker},
-                   {"backend", nullptr},    {"mode", nullptr},         {"dynamic", false},
-                   {"fullgraph", true},     {"import", Json::array()}, {"config", Json::object()}};
+  path.declared = {
+      {"format", kPathFormat},
+      {"name", path.name},
+      {"worker", path.worker},
+      {"backend", nullptr},
+      {"mode", nullptr},
+      {"dynamic", false},
+      {"fullgraph", true},
+      {"import", operators ? on_trial.declared.value("import", Json::array()) : Json::array()},
+      {"config", Json::object()}};
   return path;
 }
 

@@ -37,8 +37,9 @@ SeenValues find_operators(const Suspect& suspect, Trials& trials, Explanation& e
 /// results.
 Path eager_path();
 
-/// The same for steps: called from Python where some of them are public Python functions.
-Path eager_path_of(std::span<const FlatStep> steps);
+/// The same for steps: called from Python where some of them are what only Python has; with the
+/// modules of the path on trial where one of these may be an operator of theirs.
+Path eager_path_of(std::span<const FlatStep> steps, const Path& on_trial);
 
 /// What eager did: C++ eager, or, of a program with public Python functions, the worker's own.
 /// Null: nobody executed it.

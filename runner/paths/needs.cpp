@@ -23,8 +23,11 @@ bool mutates(const std::string& op, const Registry* registry) {
 
 /// The same of a public function, whose schema nobody has.
 bool mutates(const FunctionCall& call) {
-  const std::string_view name =
-      std::string_view(call.function).substr(call.function.rfind('.') + 1);
+  std::string_view name = call.function;
+  if (const std::size_t space = name.find("::"); space != std::string_view::npos)
+    name = name.substr(space + 2, name.find('.', space) - space - 2);
+  else
+    name = name.substr(name.rfind('.') + 1);
   if (name.ends_with("__")) {  // Python's own: `a += b` is __iadd__
     return name == "__setitem__" || (name.starts_with("__i") && name != "__index__" &&
                                      name != "__int__" && name != "__invert__");

@@ -54,7 +54,8 @@ struct OpCall {
   bool operator==(const OpCall&) const = default;
 };
 
-/// A call of a public Python function: "torch.nn.functional.relu".
+/// A call of what only Python has: a public function, "torch.nn.functional.relu", or an operator of
+/// a module, "prims::sin.default", whose schema nobody knows.
 struct FunctionCall {
   std::string function;
   Arguments arguments;
@@ -63,6 +64,11 @@ struct FunctionCall {
 
   bool operator==(const FunctionCall&) const = default;
 };
+
+/// Whether such a call is one of an operator.
+inline bool is_operator(const FunctionCall& call) {
+  return call.function.find("::") != std::string::npos;
+}
 
 /// A fresh copy of a tensor that is kept beside the program: its place in a list of tensors, which
 /// are specs in a case (Case::literals) and views in a set of inputs (InputSet::literals).

@@ -99,10 +99,22 @@ void Flags::files(const std::string& name, std::vector<fs::path>& place, const s
       ->allow_extra_args(false);
 }
 
+void Flags::modules(const std::string& name, std::vector<std::string>& place,
+                    const std::string& help) {
+  value(name, place, help)
+      ->transform([directory = directory_](const std::string& text) {
+        return text.ends_with(".py") ? (directory / text).lexically_normal().string() : text;
+      })
+      ->type_name("NAME|FILE.py")
+      ->allow_extra_args(false);
+}
+
 void add_libraries(Flags& flags, OwnFiles& files) {
   flags.under(headings::kOwn);
   flags.files("--library", files.libraries,
               "A shared object that adds operators or kernels to torch (repeatable)");
+  flags.modules("--module", files.modules,
+                "A Python module that adds operators to torch (repeatable)");
 }
 
 void add_path_files(Flags& flags, OwnFiles& files) {

@@ -72,6 +72,8 @@ class Flags {
   /// Files, each with a flag of its own; they become absolute.
   void files(const std::string& name, std::vector<std::filesystem::path>& place,
              const std::string& help, const std::string& type = "FILE");
+  /// Names of Python modules, or files of them, which become absolute.
+  void modules(const std::string& name, std::vector<std::string>& place, const std::string& help);
   /// A file that becomes absolute.
   CLI::Option* file(const std::string& name, std::filesystem::path& place, const std::string& help);
 

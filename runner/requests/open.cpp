@@ -81,6 +81,13 @@ Answer<void> read_operators(Session& session) {
                   {fmt::format("found --library {}, expected a file that exists", library.string()),
                    "it names the shared object (.so) that a build of your operators makes"});
   }
+  for (const std::string& module : session.settings().files.modules) {
+    std::error_code error;
+    if (!module.ends_with(".py") || fs::is_regular_file(module, error)) continue;
+    return refuse(Exit::usage,
+                  {fmt::format("found --module {}, expected a file that exists", module),
+                   "it names a Python file, or a module that Python finds: mylib.ops"});
+  }
   if (auto read = session.read_operators(); !read) return refuse(Exit::internal, read.error());
   return {};
 }

@@ -48,7 +48,12 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
   const SessionSettings& settings = session.settings();
   std::map<fs::path, std::string> files;
   for (const CaseFile& file : session.suite().cases) {
-    if (cases.contains(file.id)) files[fs::path("cases") / (file.id + ".json")] = file.file.text;
+    if (!cases.contains(file.id)) continue;
+    const fs::path name = fs::path("cases") / (file.id + ".json");
+    files[name] = file.file.text;
+    const auto written = values_of(file).and_then(
+        [&](const auto& values) { return write_values((folder / name).parent_path(), values); });
+    if (!written) return written;
   }
   for (const Path& path : session.suite().paths) {
     // A file may declare several paths.

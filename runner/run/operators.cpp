@@ -3,6 +3,8 @@
 #include "base/launcher.h"
 #include "base/spawn.h"
 #include "engine/scratch.h"
+#include "run/python_worker.h"
+#include "run/workers.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -20,6 +22,39 @@ Result<Registry> dump_operators(const SessionSettings& settings) {
                     : typed("doctor") + " says whether it works without --library");
   }
   return Registry::read(file);
+}
+
+std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSettings& settings,
+                                                            const std::vector<Path>& paths) {
+  struct Question {
+    Json modules;
+    std::vector<std::pair<std::string, std::string>> environment;
+    bool own = false;  ///< the user's; a path whose modules are not there is absent
+  };
+  std::vector<Question> questions;
+  if (!settings.files.modules.empty())
+    questions.push_back({settings.files.modules, {python_path(settings)}, true});
+  for (const Path& path : paths) {
+    Json modules = path.declared.value("import", Json::array());
+    if (path.worker == "compiled" && !modules.empty())
+      questions.push_back({std::move(modules), worker_of(path, settings).environment});
+  }
+  if (questions.empty()) return nullptr;
+  const auto ask = [python = settings.python, libraries = settings.files.libraries,
+                    questions = std::move(questions)]() -> Result<std::set<std::string>> {
+    std::set<std::string> names;
+    for (const Question& question : questions) {
+      Json request = {{"modules", question.modules}, {"libraries", Json::array()}};
+      for (const fs::path& library : libraries) request["libraries"].push_back(library.string());
+      const auto answer = ask_python_worker(python, "operators", request, question.environment);
+      if (!answer) return tl::unexpected(answer.error());
+      if (question.own && answer->contains("error"))
+        return fail(answer->value("error", std::string()));
+      for (std::string& name : strings_of(*answer, "operators")) names.insert(std::move(name));
+    }
+    return names;
+  };
+  return std::make_shared<const PythonOperators>(ask);
 }
 
 Result<std::optional<Registry>> read_operators(const SessionSettings& settings) {

@@ -335,7 +335,8 @@ void Scheduler::when_lowered(const TaskPtr& task, const PendingVerdict& pending,
   if (std::exchange(lowered.asked, true)) return;
   Job job = job_of(*task, lower_job(*task->instance), "lower", 1);
   job.parts[0].worker = options_.workplace.worker_of(path);
-  job.parts[0].message["path"] = Json{{"name", "lower"}};
+  job.parts[0].message["path"] =
+      Json{{"name", "lower"}, {"import", path.declared.value("import", Json::array())}};
   job.done = [task](Observation observation, double) {
     LoweredProgram& there = task->lowered;
     if (observation.outcome == Outcome::returned) there.program = std::move(observation.lowered);

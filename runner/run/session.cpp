@@ -31,6 +31,11 @@ Json machine_of(const SessionSettings& settings, const Json& eager) {
   machine["eager worker"] = file_digest(settings.eager);
   machine["compiled worker"] =
       folder_digest(compiled_worker_modules(settings) / "lockstep_worker", ".py");
+  for (std::size_t i = 0; i < settings.files.modules.size(); ++i) {
+    const std::string& module = settings.files.modules[i];
+    machine[fmt::format("module {}", i)] =
+        module.ends_with(".py") ? fmt::format("{} ({})", module, file_digest(module)) : module;
+  }
   for (std::size_t i = 0; i < settings.files.libraries.size(); ++i) {
     const fs::path& library = settings.files.libraries[i];
     machine[fmt::format("library {}", i)] =
@@ -91,6 +96,7 @@ Result<void> Session::read_suite(Diagnostics& diagnostics) {
   auto suite = lockstep::read_suite(settings_, diagnostics);
   if (!suite) return tl::unexpected(suite.error());
   suite_ = std::move(*suite);
+  python_operators_ = operators_of_modules(settings_, suite_.paths);
   return {};
 }
 
@@ -164,7 +170,11 @@ Result<void> Session::meet_torch() {
 PlanRequest Session::plan_request(const Filter& filter) const {
   std::vector<std::string> devices = met_torch_ ? devices_ : settings_.devices;
   if (!met_torch_ && devices.empty()) devices.emplace_back("cpu");
-  return {&suite_.cases, suite_.paths, std::move(devices), filter, {operators(), "cpu", true}};
+  return {&suite_.cases,
+          suite_.paths,
+          std::move(devices),
+          filter,
+          {operators(), "cpu", true, python_operators()}};
 }
 
 Result<std::vector<AbsentPath>> Session::leave_out_absent(PlanRequest& request, bool layers) {
@@ -242,7 +252,8 @@ Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,
     const Path& path = plan.paths[item.path];
     const auto text = cases.find(plan.instances[item.instance].declared->file);
     const bool is_known = path.torchs_own && path.command.empty() && text != cases.end() &&
-                          path.declared.value("import", Json::array()).empty();
+                          path.declared.value("import", Json::array()).empty() &&
+                          settings_.files.modules.empty();  // which import whatever they like
     run.cache_keys.push_back(
         is_known ? Digest().add(text->second + item.id + "\n" + path.declared.dump() + "\n").hex()
                  : std::string());

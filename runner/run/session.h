@@ -27,6 +27,10 @@ class Session {
   /// Null where there is no dump of them: then only the structure of cases is checked.
   const Registry* operators() const { return operators_ ? &*operators_ : nullptr; }
 
+  /// What modules of Python bring besides: the user's, and those that paths of the suite import.
+  /// Null where there are none.
+  const PythonOperators* python_operators() const { return python_operators_.get(); }
+
   /// Reads the suite (suite.h).
   Result<void> read_suite(Diagnostics& diagnostics);
   /// Reads the operators (operators.h).
@@ -87,6 +91,7 @@ class Session {
   Suite suite_;
   Level level_;
   std::optional<Registry> operators_;
+  std::shared_ptr<const PythonOperators> python_operators_;
   std::optional<Scratch> scratch_;
   std::unique_ptr<Engine> engine_;  ///< after `scratch_`, so that it ends first
   Json environment_ = Json::object();

@@ -19,6 +19,8 @@ struct OwnFiles {
   bool expectations = true;  ///< read them
   /// Shared objects that add operators or kernels to torch.
   std::vector<std::filesystem::path> libraries;
+  /// Python modules that add operators to torch: names, or absolute paths that end with ".py".
+  std::vector<std::string> modules;
 };
 
 /// How fast, and with how much of the machine, instances are executed.

@@ -48,14 +48,15 @@ std::vector<std::string> ids_of_suite(const SessionSettings& settings, const Sui
 }
 
 /// Adds the user's own cases to those of the suite.
-void add_own_cases(const SessionSettings& settings, Suite& suite, Diagnostics& diagnostics) {
+void add_own_cases(const SessionSettings& settings, Suite& suite, Diagnostics& diagnostics,
+                   const std::shared_ptr<ValueFiles>& values) {
   std::map<std::string, std::string> files, own;  // by id
   for (const CaseFile& file : suite.cases) files[file.id] = file.file.name;
   for (const fs::path& path : settings.files.case_files) {
     std::vector<std::string>& ids = suite.own[path];
     ids = ids_of_suite(settings, suite, path);
     if (!ids.empty()) continue;
-    for (CaseFile& file : read_own_cases(path, diagnostics)) {
+    for (CaseFile& file : read_own_cases(path, diagnostics, values)) {
       ids.push_back(file.id);
       const auto [taken, is_new] = files.insert({file.id, file.file.name});
       if (is_new) {
@@ -77,10 +78,11 @@ void add_own_cases(const SessionSettings& settings, Suite& suite, Diagnostics& d
 
 Result<Suite> read_suite(const SessionSettings& settings, Diagnostics& diagnostics) {
   Suite suite;
-  auto cases = read_suite(settings.root, diagnostics);
+  const auto values = std::make_shared<ValueFiles>();
+  auto cases = read_suite(settings.root, diagnostics, values);
   if (!cases) return tl::unexpected(cases.error());
   suite.cases = std::move(*cases);
-  add_own_cases(settings, suite, diagnostics);
+  add_own_cases(settings, suite, diagnostics, values);
   const std::size_t before = diagnostics.size();
   suite.paths = read_paths(settings.home / "runner" / "paths", paths_of_suite(settings),
                            settings.files.path_files, diagnostics);
@@ -116,6 +118,11 @@ std::map<std::string, std::string> digests_of_suite(const SessionSettings& setti
       {"levels", digest_of(expected / "levels", {})}};
   if (!settings.files.libraries.empty())
     digests["libraries"] = digest_of({}, settings.files.libraries);
+  std::vector<fs::path> modules;
+  for (const std::string& module : settings.files.modules) {
+    if (module.ends_with(".py")) modules.emplace_back(module);
+  }
+  if (!modules.empty()) digests["modules"] = digest_of({}, modules);
   return digests;
 }
 

@@ -1,10 +1,12 @@
 """Packages of AOTInductor through the real binary and both workers: executed in a run, packed,
 replayed without Python, and refused where a file of a pack is another one."""
 
+import hashlib
 import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -12,6 +14,8 @@ import pytest
 from bare_suite import ROOT, make_suite
 
 X = {"dtype": "float32", "shape": [4, 5], "fill": {"arange": {"start": -7, "divide": 3}}}
+VALUES = struct.pack("<20f", *range(20))
+OF_FILE = {"dtype": "float32", "shape": [4, 5], "file": f"{hashlib.sha256(VALUES).hexdigest()}.bin"}
 CASES: dict[str, dict] = {
     "relu": {
         "inputs": {"x": X},
@@ -29,7 +33,7 @@ CASES: dict[str, dict] = {
     "writes": {
         "inputs": {
             "x": X,
-            "z": X,
+            "z": OF_FILE,
             "w": {
                 "dtype": "float32",
                 "shape": [5, 3],
@@ -67,7 +71,8 @@ BUG = {"torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
     cases = tmp_path_factory.mktemp("cases")
-    (cases / "bugs").mkdir()
+    (cases / "bugs" / "values").mkdir(parents=True)
+    (cases / "bugs" / "values" / str(OF_FILE["file"])).write_bytes(VALUES)
     for name, content in CASES.items():
         (cases / "bugs" / f"{name}.json").write_text(
             json.dumps({"format": 1, "title": name, **content})
@@ -160,6 +165,7 @@ def test_packages_are_executed_and_judged(pack):
 
 def test_a_pack_is_replayed_without_python(pack, cache, tmp_path):
     folder, run, _ = pack
+    assert (folder / "cases" / "bugs" / "values" / str(OF_FILE["file"])).read_bytes() == VALUES
     manifest = json.loads((folder / "manifest.json").read_text())
     assert {each["id"] for each in manifest["left_out"]} == {
         "bugs/refused@cpu/aoti",

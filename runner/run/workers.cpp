@@ -96,6 +96,7 @@ Json hello_message(const SessionSettings& settings, const std::vector<Path>& pat
                      bytes,
                      settings.files.libraries,
                      {modules.begin(), modules.end()},
+                     settings.files.modules,
                      settings.digests};
   if (!settings.compiler_cache.empty()) hello.cache = settings.compiler_cache;
   return to_json(hello);

@@ -67,6 +67,7 @@ std::optional<TensorSpec> literal_part(const InputSpec& input,
     for (std::size_t d = at.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
   }
   part.fill = std::move(fill);
+  part.except.clear();
   return part;
 }
 
@@ -507,7 +508,7 @@ std::vector<Case> simpler_values(const Case& given) {
   for (InputSpec& input : whole.calls.front().inputs) {
     const TensorSpec* spec = tensor(input);
     if (spec == nullptr || elements_of(spec->shape) > kMostWrittenOut ||
-        !std::holds_alternative<RuleFill>(spec->fill))
+        std::holds_alternative<LiteralFill>(spec->fill))
       continue;
     if (auto literal = literal_whole(input)) input.value = std::move(*literal);
   }

@@ -132,7 +132,8 @@ class Shrinker {
       const std::string text = case_text(candidate);
       if (size_of(candidate, text) >= size) continue;
       std::string digest = digest_of(text);
-      if (seen.insert(digest).second && faults_of(text, request_.registry).empty())
+      if (seen.insert(digest).second &&
+          faults_of(candidate, text, request_.registry, request_.python).empty())
         fresh.push_back({std::move(candidate), std::move(digest)});
     }
     for (std::size_t begin = 0, end = 0; begin < fresh.size(); begin = end) {
@@ -368,11 +369,15 @@ class Shrinker {
 
 }  // namespace
 
-Diagnostics faults_of(const std::string& text, const Registry* registry) {
+Diagnostics faults_of(const Case& declared, const std::string& text, const Registry* registry,
+                      const PythonOperators* python) {
   Diagnostics diagnostics;
   std::vector<CaseFile> files;
-  files.push_back(parse_case_file({"shrunk.json", text, {}}, diagnostics));
-  if (diagnostics.empty()) check_instances(files.front(), registry, diagnostics);
+  JsonFile file{"shrunk.json", text, {}};
+  if (const auto beside = files_of(declared); !beside.empty())
+    file.place = beside.begin()->second.place;
+  files.push_back(parse_case_file(std::move(file), diagnostics));
+  if (diagnostics.empty()) check_instances(files.front(), registry, diagnostics, python);
   return diagnostics;
 }
 

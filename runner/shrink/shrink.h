@@ -17,6 +17,7 @@ struct ShrinkRequest {
   std::shared_ptr<const Case> declared;
   Path path;
   const Registry* registry = nullptr;
+  const PythonOperators* python = nullptr;
   /// Keep the operators that `find_operators` accuses, where it accuses any: what diverges in the
   /// same way for another reason is not taken then.
   bool same_operators = false;
@@ -38,9 +39,10 @@ struct Shrunk {
   std::size_t remembered = 0;  ///< of which the journal says what they are
 };
 
-/// What `check` says of a case's text; without a registry not whether its operators take what they
-/// are given.
-Diagnostics faults_of(const std::string& text, const Registry* registry);
+/// What `check` says of the text of a case, beside the case's files of values; without a registry
+/// not whether its operators take what they are given.  `python` has those of modules.
+Diagnostics faults_of(const Case& declared, const std::string& text, const Registry* registry,
+                      const PythonOperators* python);
 
 /// How many steps a program has, those in blocks counted.
 std::size_t step_count(const Program& program);

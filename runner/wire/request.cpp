@@ -11,6 +11,7 @@ Json to_json(const HelloRequest& request) {
       {"limits", {{"memory_bytes", request.memory_bytes}, {"file_bytes", request.file_bytes}}},
       {"libraries", Json::array()},
       {"modules", request.modules}};
+  if (!request.own_modules.empty()) hello["own_modules"] = request.own_modules;
   if (request.cache) hello["cache"] = request.cache->string();
   for (const auto& library : request.libraries) hello["libraries"].push_back(library.string());
   for (const auto& [kind, file] : request.digests) hello["digests"][kind] = file.string();

@@ -27,6 +27,7 @@ struct HelloRequest {
   std::int64_t file_bytes = 0;                 ///< its largest file; 0: no limit
   std::vector<std::filesystem::path> libraries;  ///< to be loaded before anything runs
   std::vector<std::string> modules;  ///< Python modules of the run's paths, to be reported on
+  std::vector<std::string> own_modules = {};  ///< to be imported before anything runs
   /// By the kind of a device, the shared object that digests storages there.
   std::map<std::string, std::filesystem::path> digests = {};
 };

@@ -40,6 +40,37 @@ def test_what_is_not_lowered_says_why(function, why):
         lowered(function, torch.ones(3))
 
 
+def opened(function, *tensors):
+    count = iter(range(100))
+    names = [f"i{number}" for number in range(len(tensors))]
+    given = dict(zip(names, tensors, strict=True))
+    return lower(function, given, lambda stem: f"t_{next(count)}", kernels=True)
+
+
+def test_operators_of_python_are_what_their_kernels_call():
+    """Those of torch, whose kernels call others, and those of somebody's module."""
+
+    @torch.library.custom_op("lockstep_lowering::halves", mutates_args=())
+    def halves(x: torch.Tensor, by: float) -> torch.Tensor:
+        return x.half().float() * by
+
+    def half(x):
+        return torch.ops.lockstep_lowering.halves(x, 2.0)
+
+    names = [step["op"] for step in opened(half, torch.rand(3)).steps]
+    assert names == ["aten::to.dtype", "aten::to.dtype", "aten::mul.Tensor"]
+    with pytest.raises(NotLowered, match="no operator of aten"):
+        lowered(half, torch.rand(3))
+    convert = torch.ops.prims.convert_element_type.default
+    steps = opened(lambda x: convert(x, torch.float64), torch.rand(3)).steps
+    assert {step["op"].partition("::")[0] for step in steps} == {"aten"}
+    composite = torch.library.Library("lockstep_lowering", "FRAGMENT")
+    composite.define("twice(Tensor x) -> Tensor")
+    composite.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
+    found = opened(lambda x: torch.ops.lockstep_lowering.twice(x), torch.rand(3))
+    assert [step["op"] for step in found.steps] == ["aten::add.Tensor"]
+
+
 def test_a_program_is_lowered_in_place(tmp_path):
     """Results by their names, inside of contexts, written inputs, several calls; what is not
     lowered stays, with the reason."""

@@ -221,9 +221,11 @@ void Interpreter::note_origin(const Step& step) {
 std::vector<IValue> Interpreter::results_of(const Step& step, const PlainStep* plain) {
   if (const auto* op = std::get_if<OpCall>(&step.does)) return call(*op, plain);
   if (const auto* function = std::get_if<FunctionCall>(&step.does)) {
+    const char* const kind =
+        is_operator(*function) ? "an operator of a Python module" : "a public Python function";
     throw Unsupported("`" + function->function +
                       (function->not_lowered.empty()
-                           ? "` is a public Python function; C++ eager has none"
+                           ? std::string("` is ") + kind + "; C++ eager has none"
                            : "` has no operators in its place: " + function->not_lowered));
   }
   if (const auto* literal = std::get_if<LiteralTensor>(&step.does)) {

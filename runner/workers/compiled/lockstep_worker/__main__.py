@@ -8,9 +8,9 @@ from .wire import Wire
 
 
 def main() -> int:
-    """Runs the worker until `stop` or the end of input, renders a reproducer (`repro`) or lists the
-    backends of a path (`backends`) or what torch tests itself (`opinfo`); the exit status of the
-    process."""
+    """Runs the worker until `stop` or the end of input, or answers one question: a reproducer
+    (`repro`), the backends of a path, the operators of modules, what torch tests itself (`opinfo`).
+    The exit status of the process."""
     if sys.argv[1:] == ["repro"]:
         from . import repro
 
@@ -19,6 +19,10 @@ def main() -> int:
         from . import backends
 
         return backends.main()
+    if sys.argv[1:] == ["operators"]:
+        from . import own_operators
+
+        return own_operators.main()
     if sys.argv[1:] == ["opinfo"]:
         from . import opinfo
 

@@ -2,12 +2,29 @@
 
 import contextlib
 import importlib
+import os
+import sys
 from collections.abc import Callable
 
 import torch
 
 from .compat import device, inductor, operators
 from .problems import Malformed, Unsupported
+
+
+def load_module(name: str) -> None:
+    """Imports a module of the user's by its name, or from the file that ends with `.py`, beside
+    which it finds others. Raises `Unsupported`."""
+    stem = name
+    if name.endswith(".py"):
+        folder, stem = os.path.split(name.removesuffix(".py"))
+        sys.path.insert(0, folder)
+    try:
+        importlib.import_module(stem)
+    except Exception as error:
+        raise Unsupported(
+            f"cannot import the module {name}: {type(error).__name__}: {error}"
+        ) from None
 
 
 def import_modules(modules: list | None) -> None:

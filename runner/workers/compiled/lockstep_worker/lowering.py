@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import torch
 
 from .compat import graphs
-from .names import public_function
 from .problems import Malformed, Unsupported
-from .source import compile_text, generate
+from .source import called, compile_text, generate
 
 #: The name of `Calls.record` in a source.
 RECORD = "lockstep_record"
@@ -32,14 +31,24 @@ class Lowered(NamedTuple):
 
 
 def lower(
-    function: Callable, inputs: dict[str, torch.Tensor], fresh: Callable[[str], str]
+    function: Callable,
+    inputs: dict[str, torch.Tensor],
+    fresh: Callable[[str], str],
+    kernels: bool = False,
 ) -> Lowered:
     """The steps of a function of tensors, which are given by position; `inputs` are they by the
-    names that the steps use, `fresh` gives names that nobody uses yet. Raises `NotLowered`."""
+    names that the steps use, `fresh` gives names that nobody uses yet. `kernels`: take operators
+    that are not aten's apart. Raises `NotLowered`."""
     before = torch.get_rng_state()
     with torch.no_grad():
         try:
             nodes = graphs.trace(function, _copies(inputs))
+            instead = graphs.kernels(nodes) if kernels else {}
+            while instead:  # what their kernels call may be others
+                nodes = graphs.trace(function, _copies(inputs), instead)
+                if instead.keys() >= (more := graphs.kernels(nodes)).keys():
+                    break
+                instead |= more
         except Exception as error:
             raise NotLowered(_first_line(f"it cannot be traced: {error}")) from None
         drew = not torch.equal(before, torch.get_rng_state())
@@ -228,7 +237,7 @@ class Calls:
 
     def record(self, name: str, number: int, *args: Any, **kwargs: Any) -> Any:
         """The result of a public function, after its call was lowered."""
-        function = public_function(name)
+        function = called(name)
         steps = self._lowered(number, function, args, kwargs)
         before = self.found.setdefault(number, steps)
         if before != steps and not isinstance(before, str):
@@ -265,7 +274,7 @@ class Calls:
                 own, named = graphs.mapped(put, (args, kwargs))
                 return function(*own, **named)
 
-            lowered = lower(of_tensors, tensors, self.fresh)
+            lowered = lower(of_tensors, tensors, self.fresh, kernels=True)
             return _bound(lowered, step.get("let") or [], self.fresh)
         except NotLowered as why:
             return str(why)

@@ -122,6 +122,7 @@ class Parent:
         from .compat import pins
         from .compat.accelerator import no_accelerator
         from .compat.device import adopt
+        from .configure import load_module
 
         pins.pin()
         torch.set_num_threads(1)
@@ -130,6 +131,9 @@ class Parent:
         for path in libraries:
             torch.ops.load_library(path)
         adopt()
+        own = [str(name) for name in message.get("own_modules") or []]
+        for name in own:
+            load_module(name)
         isolation = environment.isolation(message.get("hidden") or [])
         devices = environment.devices()
         with no_accelerator():  # both import parts of Inductor
@@ -150,7 +154,7 @@ class Parent:
             "concurrent": CONCURRENT,
             "environment": {
                 **environment.describe(
-                    int(message.get("threads") or 1), libraries, modules, compiler
+                    int(message.get("threads") or 1), [*libraries, *own], modules, compiler
                 ),
                 **isolation,
                 **lacks,

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import time
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 
@@ -28,6 +29,7 @@ from .tensors import Outputs, sizes_of
 from .wire import Stages
 from .witness import EAGER, PATH, Witness
 
+_Made = TypeVar("_Made")
 #: Kinds of devices that torch brings; others come with a path's modules.
 _TORCHS_DEVICES = ("cpu", "cuda", "xpu", "mps")
 
@@ -82,6 +84,17 @@ def is_anothers(path: dict) -> bool:
     return bool(path.get("import")) or path.get("executes") == "own"
 
 
+def _made(path: dict, program: Callable[[], _Made]) -> _Made:
+    """What `program` makes; without the path's modules where it can."""
+    try:
+        return program()
+    except Unsupported:
+        if not path.get("import"):
+            raise
+        import_modules(path["import"])  # a path can bring operators, and devices
+        return program()
+
+
 class Configure(Part):
     """Puts a path's settings in force and calls nothing."""
 
@@ -108,13 +121,7 @@ class Eager(Part):
             import_modules(path.get("import"))
         apply_config(None if reference else path.get("config"))
         inside.stage("prepare")
-        try:
-            program = Program(self.request)
-        except Unsupported:
-            if not path.get("import"):
-                raise
-            import_modules(path["import"])  # a path can bring operators, and devices
-            program = Program(self.request)
+        program = _made(path, lambda: Program(self.request))
         words["source"] = program.source.text
         executor, function, scope = _executor(program, inside, outputs)
         witness = executor.witness
@@ -127,13 +134,17 @@ class Eager(Part):
 
 
 class Lower(Part):
-    """Executes the program once as Python does, and lowers its calls of public functions."""
+    """Executes the program once as Python does, and lowers its calls of what Python alone has."""
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds the result, and in it the program that has operators for them (lowering.py)."""
         inside.stage("prepare")
-        calls = Calls(need(self.request, "program", "run"))
-        program = Program(self.request, call=calls.text)
+
+        def recorded() -> tuple[Calls, Program]:
+            calls = Calls(need(self.request, "program", "run"))
+            return calls, Program(self.request, call=calls.text)
+
+        calls, program = _made(self.path, recorded)
         executor, function, scope = _executor(program, inside, outputs)
         scope[RECORD] = calls.record
         inside.stage("lower")
@@ -195,8 +206,9 @@ class Traces(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds what the witness saw, by the names of `FALLBACKS`."""
-        executor, function, scope = _executor(Program(self.request), inside, outputs)
-        program, witness = executor.program, executor.witness
+        program = _made(self.path, lambda: Program(self.request))
+        executor, function, scope = _executor(program, inside, outputs)
+        witness = executor.witness
         _trace_gradients(program)
         apply_config({inductor.EAGER_RANDOM: True})
         witness.watch()
@@ -224,7 +236,8 @@ class OnDecoys(Part):
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds whether it `returned`."""
         inside.stage("eager")
-        program = Program(self.request, self.given(inside, self.known))
+        given = self.given(inside, self.known)
+        program = _made(self.path, lambda: Program(self.request, given))
         executor, function, scope = _executor(program, inside, outputs)
         words["returned"] = False
         with contextlib.suppress(Exception):
@@ -239,7 +252,8 @@ class Control(Part):
 
     def execute(self, inside: Inside, outputs: Outputs, words: dict) -> None:
         """Adds the result."""
-        executor, function, scope = _executor(Program(self.request), inside, outputs)
+        program = _made(self.path, lambda: Program(self.request))
+        executor, function, scope = _executor(program, inside, outputs)
         _trace_gradients(executor.program)
         inside.stage("trace")
         words["result"] = executor.observe(_through("eager", self.path, function), scope)

@@ -274,7 +274,7 @@ class _Writer:
             args, kwargs = self.arguments(step)
             return spell(op, args, kwargs), kinds or ["other"]
         if "call" in step:
-            names.public_function(step["call"])
+            called(step["call"])
             args, kwargs = self.arguments(step)
             texts = [a.text for a in args] + [f"{k}={v.text}" for k, v in kwargs.items()]
             return self.call(step, ", ".join(texts)), ["unknown"]
@@ -403,9 +403,19 @@ def generate(
     return _Writer(program, literal, call or call_text).write(kinds)
 
 
+def called(name: object) -> Callable:
+    """What a step calls by its name: a public function of torch, or an operator of a module. Raises
+    `Malformed` or `Unsupported`."""
+    return resolve(name) if isinstance(name, str) and "::" in name else names.public_function(name)
+
+
 def call_text(step: dict, arguments: str) -> str:
-    """The call of the public function of a step, as text."""
-    return f"{step['call']}({arguments})"
+    """The call of a step's function or operator, as text."""
+    name = step["call"]
+    if "::" in name:
+        space, _, rest = name.partition("::")
+        name = f"torch.ops.{space}.{rest}"
+    return f"{name}({arguments})"
 
 
 def compile_text(text: str, captured: dict) -> tuple[Callable, dict]:

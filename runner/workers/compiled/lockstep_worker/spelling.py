@@ -58,6 +58,8 @@ _SIZES = {
 #: Overloads that torch's table says have a binding, and that no binding reaches.
 _UNREACHED = frozenset({"aten::_softmax_backward_data.out", "aten::_test_ambiguous_defaults.b"})
 
+#: Namespaces of torch's own operators.
+_TORCHS = frozenset({"aten", "prims"})
 #: Last arguments that some bindings take by their name alone: `x.add(a, b)` with two numbers is an
 #: old form for `x + b * a`, and parsers made by hand know no place for a memory format.
 _BY_NAME = {
@@ -112,7 +114,8 @@ def resolve(operator: object) -> Overload:
     namespace, name, overload = match.groups()
     found = operators.overload(namespace, name, overload)
     if found is None:
-        raise Unsupported(f"torch {torch.__version__} has no operator {operator}")
+        yours = "" if namespace in _TORCHS else "; --library FILE or --module NAME brings yours"
+        raise Unsupported(f"torch {torch.__version__} has no operator {operator}{yours}")
     if f"{namespace}::{name}" in _REFUSED:
         raise Unsupported(f"{operator} reaches out of the process and is never executed")
     return found

@@ -28,7 +28,7 @@ def render(request: dict) -> str:
         check_device(request)
         part = Part(request)
     except Unsupported as problem:
-        if not request.get("libraries"):
+        if not (request.get("libraries") or request.get("modules")):
             raise
         raise Unsupported(f"a script for a report loads no libraries, and {problem}") from problem
     managers = list(contexts.lines(part.context))

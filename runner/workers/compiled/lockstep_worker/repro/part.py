@@ -1,7 +1,9 @@
 """A program with its inputs as functions of a script."""
 
 import base64
+import hashlib
 import math
+import pathlib
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +17,7 @@ from ..tensors import Files, Inputs, is_view, literal_text, scalar, sizes_of
 
 _LINE = 16  # numbers a line
 _SHORT = 64  # numbers of a storage that is written as numbers
+_LONG = 1 << 20  # characters; what takes more lies in a file, where there may be one
 
 
 class Part:
@@ -27,6 +30,9 @@ class Part:
         storages = request.get("storages", [])
         self.storages = Inputs(sizes_of(storages), Files(storages), request.get("device", "cpu"))
         self.device = self.storages.device
+        #: The folder for what is too long for the script, and the files there.
+        self.beside: str | None = request.get("beside")
+        self.files: set[str] = set()
         self.calls = [need(call, "inputs", "calls") for call in need(request, "calls", "request")]
         self.names = [name for name in self.program["inputs"] if name not in prepared]
         kinds = dict.fromkeys(prepared, "tensor")
@@ -109,8 +115,37 @@ class Part:
             ):
                 continue
             used[key] = f"storage_{len(used)}"
-            lines.append(f"{used[key]} = {_storage_text(self.storages.read(key[0]), view, key[1])}")
+            text = self._storage_text(self.storages.read(key[0]), view, key[1])
+            lines.append(f"{used[key]} = {text}")
         return used, lines
+
+    def _storage_text(self, storage: Any, view: dict, device: str) -> str:
+        """A call of `bits_of`, `packed` or `beside` that gives the very bytes of a storage, on a
+        device."""
+        data = (
+            bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist())
+            if storage.nbytes() <= 4096
+            else _raw(storage)
+        )
+        width = getattr(torch, view["dtype"]).itemsize
+        where = "" if device == "cpu" else f", device={device!r}"
+        if counting := counting_text(data, width):
+            return f"bits_of({width}, {counting}{where})"
+        if len(data) % width == 0 and len(data) // width <= _SHORT and width <= 16:
+            numbers = [
+                f"0x{int.from_bytes(data[at : at + width], 'little'):0{2 * width}x}"
+                for at in range(0, len(data), width)
+            ]
+            rows = [", ".join(numbers[at : at + _LINE]) for at in range(0, len(numbers), _LINE)]
+            return f"bits_of({width}, [" + (",\n" + " " * 12).join(rows) + f"]{where})"
+        text = base64.b64encode(zlib.compress(data, 9)).decode()
+        if self.beside is not None and len(text) > _LONG:
+            name = f"{hashlib.sha256(data).hexdigest()}.bin"
+            pathlib.Path(self.beside, name).write_bytes(data)
+            self.files.add(name)
+            return f"beside({name!r}{where})"
+        rows = [text[at : at + 120] for at in range(0, len(text), 120)] or [""]
+        return "packed(" + "\n            ".join(f'"{row}"' for row in rows) + f"{where})"
 
     def value_text(self, value: Any, used: dict[tuple[int, str], str]) -> str:
         """An input: a number, or a view on one of the storages `used`, by their names. Raises
@@ -159,29 +194,6 @@ def _scalar_text(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     return ascii(value)
-
-
-def _storage_text(storage: Any, view: dict, device: str) -> str:
-    """A call of `bits_of` or `packed` that gives the very bytes of a storage, on a device."""
-    data = (
-        bytes(torch.empty(0, dtype=torch.uint8).set_(storage).tolist())
-        if storage.nbytes() <= 4096
-        else _raw(storage)
-    )
-    width = getattr(torch, view["dtype"]).itemsize
-    where = "" if device == "cpu" else f", device={device!r}"
-    if counting := counting_text(data, width):
-        return f"bits_of({width}, {counting}{where})"
-    if len(data) % width == 0 and len(data) // width <= _SHORT and width <= 16:
-        numbers = [
-            f"0x{int.from_bytes(data[at : at + width], 'little'):0{2 * width}x}"
-            for at in range(0, len(data), width)
-        ]
-        rows = [", ".join(numbers[at : at + _LINE]) for at in range(0, len(numbers), _LINE)]
-        return f"bits_of({width}, [" + (",\n" + " " * 12).join(rows) + f"]{where})"
-    text = base64.b64encode(zlib.compress(data, 9)).decode()
-    rows = [text[at : at + 120] for at in range(0, len(text), 120)] or [""]
-    return "packed(" + "\n            ".join(f'"{row}"' for row in rows) + f"{where})"
 
 
 def counting_text(data: bytes, width: int) -> str:

@@ -1,20 +1,23 @@
 """Writes an instance as a Python script that needs torch and nothing of Lockstep.
 
 The request holds what a `run` message holds (`program`, `storages`, `calls`, `device`, `seed`,
-`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`; how to compare:
-`policies` (output, as the judge names it → the policy that the case asks for), `strides` and
-`raises`; `recorded`, what the verdict found that it is made from, or null: `status`, `name`, `|Δ|`
-and `ulp`; `words`, which is `reports/words.json`; and `prepare`: null, or an object of `program`,
-`storages`, `calls`, `seed` and `requires_grad`. What comes from a case reaches the script as
-checked names, as literals or as escaped comments.
+`reseed`, `path`, `repeat`), and `title`, `id`, `links`, `threads`, `libraries`, `modules`; how to
+compare: `policies` (output, as the judge names it → the policy that the case asks for), `strides`
+and `raises`; `beside`, a folder for files that the script will find in a folder `values` beside it,
+or nothing: all its inputs are in its text; `recorded`, what the verdict found that it is made from,
+or null: `status`, `name`, `|Δ|` and `ulp`; `words`, which is `reports/words.json`; and `prepare`:
+null, or an object of `program`, `storages`, `calls`, `seed` and `requires_grad`. What comes from a
+case reaches the script as checked names, as literals or as escaped comments.
 
 The rest of a script is definitions of the modules below as they are: those that its case needs."""
 
 import json
+import os
 from typing import Any
 
 import torch
 
+from ..configure import load_module
 from ..exported import example, varying
 from ..problems import Malformed, Unsupported, need
 from ..spelling import resolve
@@ -50,22 +53,27 @@ VALUES = (
 
 def render(request: dict) -> str:
     """The script. Raises `Malformed`, `Unsupported`, `OSError` of a library, or `ValueError`."""
-    libraries, prepare = [], request.get("prepare")
+    libraries, modules, prepare = [], [], request.get("prepare")
     try:
         check_device(request)
         parts = _parts(request)
-    except Unsupported:  # torch alone lacks something that the libraries may bring
+    except Unsupported:  # torch alone lacks something that libraries and modules may bring
         libraries = [str(library) for library in request.get("libraries") or []]
+        modules = [str(module) for module in request.get("modules") or []]
         for library in libraries:
             torch.ops.load_library(library)
+        for module in (*modules, *(need(request, "path", "request").get("import") or [])):
+            load_module(str(module))
         parts = _parts(request)
     if prepare is not None:
         parts[0].prepared = _prepared(prepare, parts)
     functions = [part.text() for part in reversed(parts)]
     functions += [*_calls(parts[0]), _compiled(request, parts[0])]
-    functions.append(_configured(request, parts[0], libraries, "\n".join(functions)))
+    functions.append(_configured(request, parts[0], libraries, modules, "\n".join(functions)))
     case = _case(request, parts[0])
-    comments = (request.get("title", ""), request.get("id", ""), *(request.get("links") or []))
+    comments = [request.get("title", ""), request.get("id", ""), *(request.get("links") or [])]
+    if any(part.files for part in parts):
+        comments.append("Keep the folder values beside it: inputs lie there.")
     imports, definitions = chosen("\n".join([*functions, case]))
     return "\n".join(
         [
@@ -93,7 +101,8 @@ def _parts(request: dict) -> list[Part]:
     if prepare is None:
         return [Part(request)]
     outputs = list(need(need(prepare, "program", "prepare"), "outputs", "prepare.program"))
-    return [Part(request, outputs), Part({**prepare, "device": "cpu"}, suffix="_prepare")]
+    made = {**prepare, "device": "cpu", "beside": request.get("beside")}
+    return [Part(request, outputs), Part(made, suffix="_prepare")]
 
 
 def _beginning(environment: dict, imports: list[str]) -> list[str]:
@@ -182,11 +191,18 @@ def _compiled(request: dict, part: Part) -> str:
     return f"def compiled():\n    return Exported(CASE, {at}, {_data(varies)}, {packaged})\n"
 
 
-def _configured(request: dict, part: Part, libraries: list[str], functions: str) -> str:
+def _configured(
+    request: dict, part: Part, libraries: list[str], modules: list[str], functions: str
+) -> str:
     """The function that puts the path's settings in force, and needs what the case needs."""
     path = need(request, "path", "request")
     lines = [f"torch.set_num_threads({int(request.get('threads') or 1)})"]
     lines += [f"torch.ops.load_library({ascii(library)})" for library in libraries]
+    for module in modules:
+        if module.endswith(".py"):
+            folder, module = os.path.split(module.removesuffix(".py"))
+            lines.append(f"sys.path.insert(0, {ascii(folder)})")
+        lines.append(f"__import__({ascii(module)})")
     lines += [f"__import__({ascii(str(name))})" for name in path.get("import") or []]
     lines += ["adopt()"] if libraries else []
     if "torch.autograd.grad(" in part.source.text:

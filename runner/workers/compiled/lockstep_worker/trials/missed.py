@@ -211,6 +211,14 @@ def _lowering() -> None:
     expect("lowering", called, ["aten::linear.default"])
 
 
+def _opening() -> None:
+    """What the kernel of an operator that is written in Python calls."""
+    function, tensors = torch.ops.prims.sin.default, [torch.ones(2)]
+    instead = graphs.kernels(graphs.trace(function, tensors))
+    called = [graphs.overload(node.target) for node in graphs.trace(function, tensors, instead)]
+    expect("the kernel of prims::sin", "aten::sin.default" in called, True)
+
+
 MISSED = (
     Trial(HEADERS, "each compilation reads the C++ headers itself, which takes seconds", _headers),
     Trial(
@@ -240,6 +248,7 @@ MISSED = (
     Trial("kernels", "who has Inductor compute for it is not found out", _kernels),
     Trial("AOT autograd", "expectations that hold through it hold nowhere", _aot),
     Trial("lowering", "calls of public functions have no golds", _lowering),
+    Trial("Python kernels", "calls of operators that Python alone has have no golds", _opening),
     Trial(
         "spellings",
         "programs call torch.ops, not the public functions that people write",

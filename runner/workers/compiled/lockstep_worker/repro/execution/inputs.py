@@ -1,6 +1,7 @@
 """Inputs from their bits: what the functions of a script call."""
 
 import base64
+import os
 import zlib
 from collections.abc import Iterable
 
@@ -9,14 +10,25 @@ import torch
 
 def bits_of(width: int, numbers: Iterable[int], device: str = "cpu") -> torch.UntypedStorage:
     """A storage of little-endian numbers of so many bytes."""
-    data = b"".join(number.to_bytes(width, "little") for number in numbers)
-    flat = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)].clone()
-    return flat.to(device).untyped_storage()
+    return storage_of(b"".join(number.to_bytes(width, "little") for number in numbers), device)
 
 
 def packed(text: str, device: str = "cpu") -> torch.UntypedStorage:
     """A storage from compressed bytes in base64."""
-    return bits_of(1, zlib.decompress(base64.b64decode(text)), device)
+    return storage_of(zlib.decompress(base64.b64decode(text)), device)
+
+
+def beside(name: str, device: str = "cpu") -> torch.UntypedStorage:
+    """A storage from a file in the folder `values` beside this script."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, "values", name), "rb") as file:
+        return storage_of(file.read(), device)
+
+
+def storage_of(data: bytes, device: str) -> torch.UntypedStorage:
+    """A storage of these bytes."""
+    flat = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)].clone()
+    return flat.to(device).untyped_storage()
 
 
 def view(

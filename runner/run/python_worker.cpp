@@ -1,4 +1,4 @@
-#include "commands/python_worker.h"
+#include "run/python_worker.h"
 
 #include "base/files.h"
 #include "base/json.h"
