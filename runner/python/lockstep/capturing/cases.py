@@ -5,6 +5,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +15,12 @@ from .paths import NATIVE, Path, paths_of
 
 #: The most bytes of a case file.
 MOST_BYTES = 1 << 20
-#: Tensors of no more elements are always written out.
-SMALL = 64
+#: Tensors of no more elements are always written out; recorded values of more than these lie in a
+#: file beside the case.
+SMALL, IN_TEXT = 64, 512
+#: The most bytes of a file of values, and of all those of a case.
+MOST_OF_VALUES, MOST_OF_ALL_VALUES = 64 << 20, 512 << 20
+_FILE = re.compile(r'"file": "([0-9a-f]{64})\.bin"')
 
 
 class TooBig(Exception):
@@ -248,6 +253,9 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if way.strict:
         case["strides"] = "exact"
     written = text(case)
+    sizes = ((captured.values / each).stat().st_size for each in set(_FILE.findall(written)))
+    if (size := sum(sizes)) > MOST_OF_ALL_VALUES:
+        raise TooBig(f"its values have {size:,} bytes, but {MOST_OF_ALL_VALUES:,} at most are kept")
     if len(written.encode()) > MOST_BYTES:
         size = len(written.encode())
         raise TooBig(f"it has {size:,} bytes, but a case has {MOST_BYTES:,} at most")
@@ -255,14 +263,25 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
 
 
 def put(captured: Captured, way: Way, folder: pathlib.Path, about: str = "") -> pathlib.Path:
-    """Writes the case file into a folder; with fills where its values are too many."""
+    """Writes the case file into a folder, and its values beside it; with fills where its values are
+    too many."""
     try:
         text = write(captured, way, about)
     except TooBig:
         text = write(captured, dataclasses.replace(way, exact=False), about)
     file = folder / f"{captured.name}.json"
-    file.write_text(text, "utf-8")
+    put_text(text, file, captured.values)
     return file
+
+
+def put_text(text: str, file: pathlib.Path, values: pathlib.Path) -> None:
+    """Writes a case file, and the files of values that it names into `values/` beside it."""
+    for digest in dict.fromkeys(_FILE.findall(text)):
+        target = file.parent / "values" / f"{digest}.bin"
+        target.parent.mkdir(exist_ok=True)
+        if not target.exists():
+            shutil.copyfile(values / digest, target)
+    file.write_text(text, "utf-8")
 
 
 def write_paths(all_: list[Captured], folder: pathlib.Path) -> list[pathlib.Path]:
@@ -310,14 +329,21 @@ def _content(described: dict, values: pathlib.Path, way: Way, seed: int) -> dict
     fill = described["fill"]
     if described["storage"] == 0:
         return {"fill": {"constant": 0}}
+    special = {"except": described["except"]} if "except" in described else {}
     if fill and ("constant" in fill or "arange" in fill):  # exact as they are
-        return {"fill": fill}
-    if way.exact or fill is None or described["storage"] <= SMALL:
-        if described["storage"] * 6 > MOST_BYTES:
-            raise TooBig(f"a tensor of {described['storage']:,} elements has no short text")
+        return {"fill": fill, **special}
+    if (
+        described["storage"] <= SMALL
+        or (way.exact or fill is None)
+        and (described["storage"] <= IN_TEXT)
+    ):
         data = (values / described["bytes"]).read_bytes()
         return {"values": list(elements_of(described["dtype"], data))}
-    return {"fill": {**fill, "seed": seed + 1}}
+    if way.exact or fill is None:
+        if (size := (values / described["bytes"]).stat().st_size) > MOST_OF_VALUES:
+            raise TooBig(f"a tensor of {size:,} bytes is more than a file of values has")
+        return {"file": f"{described['bytes']}.bin"}
+    return {"fill": {**fill, "seed": seed + 1}, **special}
 
 
 def contiguous(shape: list[int]) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lockstep import cli, places
 
-from .cases import Captured, TooBig, Way, write
+from .cases import Captured, TooBig, Way, put_text, write
 
 FILLS, EXACT = Way(False, False), Way(True, False)
 STRICT, SHOWN = Way(False, True), Way(True, True)
@@ -194,7 +194,7 @@ def _prove(
                 continue
             seen.add(text)
             file = folder / f"{each.name}--{way.word}.json"
-            file.write_text(text, "utf-8")
+            put_text(text, file, each.values)
             files.append(file)
             written.setdefault(each.name, []).append(way)
     verdicts = run(files, names, path_files)

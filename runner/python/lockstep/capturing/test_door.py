@@ -99,6 +99,18 @@ def test_exact_values_are_the_programs(tool, tmp_path):
     assert len(case["inputs"]["x"]["values"]) == 120
 
 
+def test_values_of_large_tensors_lie_beside_the_case(tool, tmp_path):
+    program(tmp_path, CAST.replace("(40, 3)", "(40, 30)"))
+    done = tool("capture", "--json", "--exact-values", "--as-shown", "model.py")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["says"] == "shows it: exact values, compared to the bit"
+    case = json.loads((tmp_path / "model-cases" / "model-f.json").read_text())
+    (file,) = (tmp_path / "model-cases" / "values").iterdir()
+    assert case["inputs"]["x"]["file"] == file.name and file.stat().st_size == 4800
+    assert tool("check", "model-cases/model-f.json").returncode == 0
+
+
 def test_run_judges_a_program_by_the_default_policies(tool, tmp_path):
     program(tmp_path, CAST)
     done = tool("run", "--quiet", "model.py")
