@@ -11,7 +11,6 @@ import functools
 import html
 import os
 import pathlib
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -340,7 +339,8 @@ def _save(
         if len(found) != 1:
             raise ValueError(f"{path} is one file, but there are {len(found)} cases: name a folder")
         with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(cases.put(found[0], ways[found[0].name], pathlib.Path(folder)), path)
+            file = cases.put(found[0], ways[found[0].name], pathlib.Path(folder))
+            cases.put_text(file.read_text("utf-8"), path, found[0].values)
         return [path]
     path.mkdir(parents=True, exist_ok=True)
     cases.write_paths(found, path)

@@ -63,6 +63,15 @@ def test_check_by_a_policy(tmp_path):
     assert "x.half" in report.shrink(seconds=60) or "to(torch.float16)" in report.shrink(seconds=60)
 
 
+def test_large_values_are_saved_beside_the_case(tmp_path):
+    captured = lockstep.capture(cast, data().repeat(20, 1))
+    (file,) = captured.save(tmp_path / "mine")
+    (values,) = (tmp_path / "mine" / "values").iterdir()
+    assert values.stat().st_size == 9600 and values.name in file.read_text()
+    captured.save(tmp_path / "one.json")
+    assert (tmp_path / "values" / values.name).exists()
+
+
 def test_backward_changes_nobodys_gradient():
     import torch
 

@@ -5,16 +5,22 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from .elements import elements_of
+from .forms import steps_of
 from .paths import NATIVE, Path, paths_of
 
 #: The most bytes of a case file.
 MOST_BYTES = 1 << 20
-#: Tensors of no more elements are always written out.
-SMALL = 64
+#: Tensors of no more elements are always written out; recorded values of more than these lie in a
+#: file beside the case.
+SMALL, IN_TEXT = 64, 512
+#: The most bytes of a file of values, and of all those of a case.
+MOST_OF_VALUES, MOST_OF_ALL_VALUES = 64 << 20, 512 << 20
+_FILE = re.compile(r'"file": "([0-9a-f]{64})\.bin"')
 
 
 class TooBig(Exception):
@@ -46,8 +52,12 @@ class Captured:
         named = [each["ref"] for each in self.program["outputs"] if "ref" in each]
         return list(dict.fromkeys(named))
 
+    def carry(self) -> dict[str, str]:
+        """See `carry_of`."""
+        return carry_of(self.region, self.calls)
+
     def gradients(self) -> list[str]:
-        """The outputs that a gradient reached in every call that has a backward."""
+        """The outputs that a gradient reached in every call."""
         first = self.calls[0]["backward"]
         found = self.program["outputs"]
         return list(
@@ -91,9 +101,9 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
     chosen = [each for each in regions if not each["as_if"]]
     found: dict[str, Captured] = {}
     for region in _merged(chosen or regions):
-        calls = [each for each in region["calls"] if each]
-        if not calls or not region["program"] or not region["program"]["steps"]:
+        if not region["calls"] or not region["program"] or not region["program"]["steps"]:
             continue
+        calls = _worth(region)
         key = _digest([region["program"], calls])
         if key not in found:
             found[key] = Captured("", region, calls, folder / "values")
@@ -103,7 +113,7 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
         if region["asked"]["refused"]:
             captured.refused.append(region["asked"]["refused"])
         elif region["asked"]["backend"] or region["asked"].get("export"):
-            for path in paths_of(region["asked"], len(calls) > 1, region["draws"], stem):
+            for path in paths_of(region["asked"], _differ(calls), region["draws"], stem):
                 if path.name not in [each.name for each in captured.paths]:
                     captured.paths.append(path)
     _name(list(found.values()), stem)
@@ -130,6 +140,45 @@ def _merged(regions: list[dict]) -> Iterator[dict]:
         calls = [call for each in before for call in each["calls"]]
         left[left.index(region)] = {**region, "calls": [*calls, *region["calls"]][:8]}
     yield from left
+
+
+def _worth(region: dict) -> list[dict]:
+    """The calls that a case has: not those that repeat shapes, unless they go on from those before
+    them; not those that lack a gradient that the first one has."""
+    first, *later = region["calls"]
+    calls, follows = [first], True
+    for each in later:
+        keeps = set(first["backward"]) <= set(each["backward"])
+        if keeps and (follows or not each.get("repeats")):
+            calls.append(each if follows else {**each, "carried": {}})
+        follows = follows and keeps
+    if carry_of(region, calls):
+        return calls
+    return [each for each in calls if not each.get("repeats")]
+
+
+def carry_of(region: dict, calls: list[dict]) -> dict[str, str]:
+    """What each call after the first one takes over from the one before it: an input, and the name
+    of the output or input that it is then."""
+    found: dict[str, str] = {}
+    for name, place in (calls[1].get("carried", {}) if len(calls) > 1 else {}).items():
+        inputs = [call["inputs"] for call in calls]
+        is_view = any(
+            "view_of" in each[name] or any(o.get("view_of") == name for o in each.values())
+            for each in inputs
+        )
+        if is_view or any(call.get("carried", {}).get(name) != place for call in calls[2:]):
+            continue
+        if "input" in place:
+            found[name] = place["input"]
+        elif "ref" in (output := region["program"]["outputs"][place["output"]]):
+            found[name] = output["ref"]
+    return found
+
+
+def _differ(calls: list[dict]) -> bool:
+    """Whether calls have inputs of different shapes, or other modes in force."""
+    return not all(each.get("repeats") for each in calls[1:])
 
 
 def _varies(steps: list[dict]) -> bool:
@@ -186,11 +235,13 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if first["context"]:
         case["context"] = first["context"]
     if len(captured.calls) > 1:
-        case["calls"] = [_call(captured, call, way) for call in captured.calls]
-    case["steps"] = _steps(captured.program["steps"], captured)
+        case["calls"] = [_call(captured, call, way, backward) for call in captured.calls]
+    case["steps"] = steps_of(captured.program["steps"], captured.outputs, captured.values)
     case["outputs"] = [each.get("ref", each.get("is")) for each in captured.program["outputs"]]
     if backward:
         case["backward"] = backward
+    if carry := captured.carry():
+        case["carry"] = carry
     if first["raised"]:
         case["raises"] = {"class": first["raised"]["class"]}
     policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
@@ -202,6 +253,9 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if way.strict:
         case["strides"] = "exact"
     written = text(case)
+    sizes = ((captured.values / each).stat().st_size for each in set(_FILE.findall(written)))
+    if (size := sum(sizes)) > MOST_OF_ALL_VALUES:
+        raise TooBig(f"its values have {size:,} bytes, but {MOST_OF_ALL_VALUES:,} at most are kept")
     if len(written.encode()) > MOST_BYTES:
         size = len(written.encode())
         raise TooBig(f"it has {size:,} bytes, but a case has {MOST_BYTES:,} at most")
@@ -209,14 +263,25 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
 
 
 def put(captured: Captured, way: Way, folder: pathlib.Path, about: str = "") -> pathlib.Path:
-    """Writes the case file into a folder; with fills where its values are too many."""
+    """Writes the case file into a folder, and its values beside it; with fills where its values are
+    too many."""
     try:
         text = write(captured, way, about)
     except TooBig:
         text = write(captured, dataclasses.replace(way, exact=False), about)
     file = folder / f"{captured.name}.json"
-    file.write_text(text, "utf-8")
+    put_text(text, file, captured.values)
     return file
+
+
+def put_text(text: str, file: pathlib.Path, values: pathlib.Path) -> None:
+    """Writes a case file, and the files of values that it names into `values/` beside it."""
+    for digest in dict.fromkeys(_FILE.findall(text)):
+        target = file.parent / "values" / f"{digest}.bin"
+        target.parent.mkdir(exist_ok=True)
+        if not target.exists():
+            shutil.copyfile(values / digest, target)
+    file.write_text(text, "utf-8")
 
 
 def write_paths(all_: list[Captured], folder: pathlib.Path) -> list[pathlib.Path]:
@@ -264,14 +329,21 @@ def _content(described: dict, values: pathlib.Path, way: Way, seed: int) -> dict
     fill = described["fill"]
     if described["storage"] == 0:
         return {"fill": {"constant": 0}}
+    special = {"except": described["except"]} if "except" in described else {}
     if fill and ("constant" in fill or "arange" in fill):  # exact as they are
-        return {"fill": fill}
-    if way.exact or fill is None or described["storage"] <= SMALL:
-        if described["storage"] * 6 > MOST_BYTES:
-            raise TooBig(f"a tensor of {described['storage']:,} elements has no short text")
+        return {"fill": fill, **special}
+    if (
+        described["storage"] <= SMALL
+        or (way.exact or fill is None)
+        and (described["storage"] <= IN_TEXT)
+    ):
         data = (values / described["bytes"]).read_bytes()
         return {"values": list(elements_of(described["dtype"], data))}
-    return {"fill": {**fill, "seed": seed + 1}}
+    if way.exact or fill is None:
+        if (size := (values / described["bytes"]).stat().st_size) > MOST_OF_VALUES:
+            raise TooBig(f"a tensor of {size:,} bytes is more than a file of values has")
+        return {"file": f"{described['bytes']}.bin"}
+    return {"fill": {**fill, "seed": seed + 1}, **special}
 
 
 def contiguous(shape: list[int]) -> list[int]:
@@ -288,20 +360,27 @@ def _backward(captured: Captured, inputs: dict, way: Way) -> dict | None:
     of = captured.gradients()
     if not of:
         return None
-    first = captured.calls[0]["backward"]
-    places = {each.get("ref"): at for at, each in enumerate(captured.program["outputs"])}
-    given = [first[str(places[name])] for name in of]
-    if all(each.get("fill") == {"constant": 1.0} for each in given):
+    if all(
+        each.get("fill") == {"constant": 1.0}
+        for call in captured.calls
+        for each in _gradients(captured, call).values()
+    ):
         return {"of": of}
-    names = []
-    for at, (name, each) in enumerate(zip(of, given)):
-        word = f"{name}_gradient"
-        inputs[word] = _input(each, captured.values, way, 100 + at, {})
-        names.append(word)
-    return {"of": of, "with": names}
+    given = _gradients(captured, captured.calls[0])
+    for at, (name, each) in enumerate(given.items()):
+        inputs[name] = _input(each, captured.values, way, 100 + at, {})
+    return {"of": of, "with": list(given)}
 
 
-def _call(captured: Captured, call: dict, way: Way) -> dict:
+def _gradients(captured: Captured, call: dict) -> dict[str, dict]:
+    """The gradients that reached the outputs of a call, by the names that they have as inputs."""
+    places = {each.get("ref"): at for at, each in enumerate(captured.program["outputs"])}
+    return {
+        f"{name}_gradient": call["backward"][str(places[name])] for name in captured.gradients()
+    }
+
+
+def _call(captured: Captured, call: dict, way: Way, backward: dict | None) -> dict:
     """What a call has otherwise than the first one."""
     first = captured.calls[0]["inputs"]
     found: dict[str, Any] = {}
@@ -311,134 +390,26 @@ def _call(captured: Captured, call: dict, way: Way) -> dict:
                if now.get(key) != before.get(key)}  # fmt: skip
     if context:
         found["context"] = context
+    carry = captured.carry()
     for at, (name, described) in enumerate(call["inputs"].items()):
+        if name in carry and _placed(described) == _placed(first[name]):
+            continue
         if described != first.get(name):
             found[name] = _input(described, captured.values, way, at, call["inputs"])
             found[name].pop("dtype", None)
             found[name].pop("requires_grad", None)
+    if "with" in (backward or {}):
+        before = _gradients(captured, captured.calls[0])
+        for at, (name, described) in enumerate(_gradients(captured, call).items()):
+            if described != before[name]:
+                found[name] = _input(described, captured.values, way, 100 + at, {})
+                del found[name]["dtype"]
     return found
 
 
-# Steps --------------------------------------------------------------------------------------------
-
-
-def _steps(steps: list[dict], captured: Captured) -> list[dict]:
-    used = set(captured.outputs)
-    _uses(steps, used)
-    return [_step(step, used, captured) for step in steps]
-
-
-def _uses(value: Any, used: set[str]) -> None:
-    if isinstance(value, dict):
-        if set(value) == {"ref"}:
-            used.add(value["ref"])
-        for key, each in value.items():
-            if key != "let":
-                _uses(each, used)
-    elif isinstance(value, list):
-        for each in value:
-            _uses(each, used)
-
-
-def _step(step: dict, used: set[str], captured: Captured) -> dict:
-    if "with" in step:
-        inner = [_step(each, used, captured) for each in step["steps"]]
-        return {"with": step["with"], "steps": inner}
-    found: dict[str, Any] = {}
-    lets = [name if name in used else None for name in step.get("let", [])]
-    if lets:
-        found["let"] = lets[0] if len(lets) == 1 else lets if any(lets) else None
-    if "op" in step:
-        word = step["op"].removeprefix("aten::")
-        found["op"] = word.removesuffix(".default")
-        _arguments(found, step, argument_of_operator)
-    elif "call" in step:
-        found["call"] = step["call"]
-        _arguments(found, step, _argument)
-    elif "tensor" in step:
-        literal = step["tensor"]["literal"]
-        data = (captured.values / literal["bytes"]).read_bytes()
-        values = list(elements_of(literal["dtype"], data))
-        found["tensor"] = {"dtype": literal["dtype"], "shape": literal["shape"], "values": values}
-    elif "get" in step:
-        found["get"] = f"%{step['get']['ref']}[{_index(step['index'])}]"
-    elif "set" in step:
-        found["set"] = f"%{step['set']['ref']}[{_index(step['index'])}]"
-        found["to"] = _argument(step["to"])
-    else:
-        word, *operands = step["scalar"]
-        found["scalar"] = [word, *(_argument(each) for each in operands)]
-    if step.get("source"):
-        found["source"] = step["source"]
-    return found
-
-
-def _arguments(found: dict, step: dict, write: Any) -> None:
-    if step["args"]:
-        found["args"] = [write(each) for each in step["args"]]
-    if step["kwargs"]:
-        found["kwargs"] = {key: write(each) for key, each in step["kwargs"].items()}
-
-
-def _argument(value: Any) -> Any:
-    """An argument in the form of a case, where a word says its kind."""
-    if isinstance(value, list):
-        return [_argument(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    ((key, inner),) = value.items()
-    if key == "ref":
-        return f"%{inner}"
-    if key == "str":
-        return re.sub(r"^([%$])", r"\1\1", inner)
-    if key == "float":
-        number = float.fromhex(inner) if "x" in inner else None
-        return {"float": inner} if number is None else number
-    if key == "complex":
-        return {"complex": [_plain_float(part) for part in inner]}
-    if key == "device":
-        return {"device": _device(inner)}
-    return value
-
-
-def argument_of_operator(value: Any) -> Any:
-    """The same for an operator, whose schema knows dtypes and devices."""
-    if isinstance(value, list):
-        return [argument_of_operator(each) for each in value]
-    if isinstance(value, dict):
-        ((key, inner),) = value.items()
-        if key in ("dtype", "layout", "memory_format"):
-            return inner
-        if key == "device":
-            return _device(inner)
-        if key == "float" and "x" not in inner:
-            return inner
-    return _argument(value)
-
-
-def _device(word: str) -> str:
-    return "$device" if word != "meta" else word
-
-
-def _plain_float(text: str) -> Any:
-    return float.fromhex(text) if "x" in text else text
-
-
-def _index(items: list) -> str:
-    return ", ".join(_item(each) for each in items)
-
-
-def _item(item: Any) -> str:
-    if isinstance(item, dict):
-        if "ellipsis" in item:
-            return "..."
-        if "newaxis" in item:
-            return "None"
-        if "ref" in item:
-            return f"%{item['ref']}"
-        start, stop, step = ("" if part is None else _item(part) for part in item["slice"])
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return json.dumps(item)
+def _placed(described: dict) -> list:
+    """The sizes of an input, and where its elements lie."""
+    return [described.get(key) for key in ("shape", "strides", "offset", "storage")]
 
 
 # Text ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from . import worker
 
 worker.load()
 
-from lockstep_worker.compat import graphs, operators  # noqa: E402  (its package is loaded above)
+from lockstep_worker.compat import carry, graphs, operators  # noqa: E402  (its package is loaded above)
 
 #: Calls of a graph that change a mode instead of computing.
 SET_GRAD = torch._C._set_grad_enabled
@@ -51,6 +51,7 @@ def operators_of(function: Callable, tensors: list[torch.Tensor]) -> list[Any] |
 
 
 overload = graphs.overload
+is_zero_tensor = carry.is_zero_tensor
 
 
 def draws(name: str) -> bool:
@@ -131,6 +132,23 @@ def optimize_owner() -> Any:
     return torch._dynamo
 
 
+def exporting() -> list[tuple[Any, str]]:
+    """The functions that export or package a program, each with its owner."""
+    import torch._export
+    import torch._inductor
+    import torch._inductor.package
+
+    found = [
+        (torch.export, "export"),
+        (torch._inductor, "aoti_compile_and_package"),
+        (torch._inductor.package, "load_package"),
+        (torch._inductor, "aot_compile"),
+        (torch._export, "aot_compile"),
+        (torch._export, "aot_load"),
+    ]
+    return [(owner, name) for owner, name in found if hasattr(owner, name)]
+
+
 def changed_config() -> dict[str, Any]:
     """What the program has set of Inductor's and functorch's configuration: full name → value.
     Only modules that are loaded are looked at."""
@@ -200,6 +218,40 @@ _BOOKKEEPING = ("requires_grad_", "register_hook", "retain_grad", "_set_grad_ena
 def is_bookkeeping(function: Any) -> bool:
     """Whether a call changes no value: of a hook, a mode, a flag."""
     return getattr(function, "__name__", "") in _BOOKKEEPING
+
+
+def is_transform(function: Any) -> bool:
+    """Whether a function is a part of a transform of torch.func, which changes what is called after
+    it."""
+    module = getattr(function, "__module__", None) or ""
+    return module.startswith(("torch._functorch", "torch._C._functorch"))
+
+
+def is_higher_order(function: Any) -> bool:
+    """Whether an operator takes functions."""
+    return isinstance(function, torch._ops.HigherOrderOperator)
+
+
+def made_of_aten(function: Any) -> Callable | None:
+    """What computes an operator of `prims` by operators of aten; None of any other."""
+    if getattr(function, "namespace", "") != "prims":
+        return None
+    return getattr(function.overloadpacket, "impl_aten", None)
+
+
+def undispatched() -> Any:
+    """A context in which no mode sees what is dispatched."""
+    return torch.utils._python_dispatch._disable_current_modes()
+
+
+def reads_a_number(function: Any) -> bool:
+    """Whether an operator gives Python an element of a tensor, or what depends on all of them."""
+    return overload(function) in (
+        "aten::_local_scalar_dense.default",
+        "aten::item.default",
+        "aten::equal.default",
+        "aten::is_nonzero.default",
+    )
 
 
 def context_inside() -> dict:

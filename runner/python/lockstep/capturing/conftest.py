@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import pytest
@@ -38,7 +39,7 @@ def record(tmp_path):
     def run(text, *words, functions=False, calls=False, before="", name="model.py"):
         program = tmp_path / name
         program.write_text(before + "import torch\nimport torch.nn as nn\n" + textwrap.dedent(text))
-        folder = tmp_path / "spool"
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="spool-", dir=tmp_path))
         limits = {"bytes": 1 << 24, "graphs": 16, "functions": functions, "calls": calls}
         script = PACKAGE / "capturing" / "script.py"
         done = subprocess.run(

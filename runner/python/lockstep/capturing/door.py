@@ -17,20 +17,26 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from typing import NoReturn
 
 if not __package__:
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
 from lockstep import places
-from lockstep.capturing import cases, proof, spool, sweeps
+from lockstep.capturing import cases, left, proof, spool, sweeps
 from lockstep.places import Refusal, say
 
 #: Exit statuses of the tool.
 OK, FAILS, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 #: How long a program may run, in seconds; how much of it is kept.
 SECONDS, MOST_BYTES, MOST_GRAPHS = 600, 1 << 30, 64
+
+
+#: What to say of a case that is not Dynamo's graph.
+ROUTES = {
+    "trace": "from its eager execution",
+    "operators": "from its eager execution, transforms as the operators that they call",
+}
 
 
 class Asked(argparse.Namespace):
@@ -78,20 +84,30 @@ def execute(asked: Asked, folder: pathlib.Path, functions: bool) -> tuple[int, b
     script = pathlib.Path(__file__).with_name("script.py")
     python = os.environ.get("LOCKSTEP_PYTHON") or sys.executable
     words = [python, str(script), str(folder), json.dumps(limits), asked.program]
+    left.adopt()
     process = subprocess.Popen([*words, *asked.arguments], stdout=sys.stderr.fileno())
-    deadline = time.monotonic() + asked.seconds
-    while True:
-        try:
-            status = process.wait(timeout=max(deadline - time.monotonic(), 0.1))
-            return status, False
-        except subprocess.TimeoutExpired:
-            say(f"{asked.program} still runs after {asked.seconds:.0f} s, and is ended.")
-            _end(process)
-            return process.returncode, False
-        except KeyboardInterrupt:
-            say("interrupted: what was captured is written.")
-            _end(process)
-            return process.returncode, True
+    try:
+        return process.wait(timeout=asked.seconds), False
+    except subprocess.TimeoutExpired:
+        say(f"{asked.program} still runs after {asked.seconds:.0f} s, and is ended.")
+        _end(process)
+        return process.returncode, False
+    except KeyboardInterrupt:
+        say("interrupted: what was captured is written.")
+        _end(process)
+        return process.returncode, True
+    finally:
+        if count := left.end():
+            say(f"{asked.program} leaves {count} processes behind, which are ended.")
+        _stand_somewhere()
+
+
+def _stand_somewhere() -> None:
+    """Leaves the working directory where the program has deleted it."""
+    try:
+        os.getcwd()
+    except OSError:
+        os.chdir(tempfile.gettempdir())
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -160,6 +176,8 @@ def _tell(each: cases.Captured) -> None:
         about.append(f"{len(each.calls)} calls")
     if each.calls[0]["backward"]:
         about.append("with its backward")
+    if each.region["route"] in ROUTES:
+        about.append(ROUTES[each.region["route"]])
     if each.region["as_if"]:
         name = each.region["as_if"]["name"]
         about.append(f"as if {name} were compiled, since the program compiles nothing")
@@ -184,10 +202,15 @@ def output_folder(asked: Asked) -> pathlib.Path:
         folder = places.cache() / "captured" / stem
         shutil.rmtree(folder, ignore_errors=True)
         return folder
-    folder = pathlib.Path(asked.out or f"{stem}-cases")
+    # Absolute, since the program may delete the folder that it runs in.
+    folder = pathlib.Path(os.path.abspath(asked.out or f"{stem}-cases"))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Refusal(f"{folder} exists: --out names another directory.")
+        raise Refusal(f"{_relative(folder)} exists: --out names another directory.")
     return folder
+
+
+def _relative(folder: pathlib.Path) -> str:
+    return os.path.relpath(folder)
 
 
 def write(
@@ -305,7 +328,7 @@ def sweep(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> int:
     for at, text in enumerate(texts):
         name = f"{stem}-calls" + (f"-{at + 1}" if at else "")
         (folder / f"{name}.json").write_text(text, "utf-8")
-    say(f"{len(noted)} distinct calls in {os.path.relpath(folder)}")
+    say(f"{len(noted)} distinct calls in {_relative(folder)}")
     return INTERRUPTED if interrupted else OK
 
 
@@ -324,7 +347,7 @@ def main() -> int:
         for each in found:
             if each.name in kept:
                 _tell_kept(each.name, kept[each.name])
-        where = os.path.relpath(folder) if asked.command == "capture" else folder
+        where = _relative(folder) if asked.command == "capture" else folder
         say(f"{len(found)} case{'s' if len(found) != 1 else ''} in {where}")
         if interrupted:
             return INTERRUPTED

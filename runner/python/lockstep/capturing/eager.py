@@ -12,7 +12,7 @@ from .graph import Written
 from .recorder import Checked, Recorder, Region
 from .sources import place_of_code
 from .steps import Ref, Steps, Unsayable
-from .traced import Trace, Way
+from .traced import Dispatched, Trace, Way
 
 
 def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -> None:
@@ -24,22 +24,25 @@ def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -
     if noted is None:
         return
     seed = torch.get_rng_state()
-    trace = Trace(inputs, (True, False))
+    trace, below = Trace(inputs, (True, False)), Dispatched(inputs)
     outputs: Any = None
-    with trace:
+    with below, trace:
         try:
             outputs = function(*args, **kwargs)
         except Exception as error:
             region.raised(noted, error)
     if noted["raised"]:
-        _use_raising(region, trace.ways)
+        _use_raising(region, [*trace.ways, below.way])
     else:
 
         def by(way: Way) -> Callable[[dict], Written]:
             return lambda _: way.finish(outputs)
 
-        made = [by(each) for each in trace.ways]
-        region.returned(noted, tree_leaves(outputs), inputs, Checked(seed, made))
+        leaves = tree_leaves(outputs)
+        # Operators do not tell of a backward that the program has of its own.
+        graded = any(getattr(each, "requires_grad", False) for each in leaves)
+        made = [by(each) for each in (*trace.ways, *([] if graded else [below.way]))]
+        region.returned(noted, leaves, inputs, Checked(seed, made))
 
 
 def _use_raising(region: Region, ways: list[Way]) -> None:

@@ -81,7 +81,10 @@ def _rounds(text: str, value: float, size: int) -> bool:
     if size == 2:
         return False
     code = {4: "<f", 8: "<d"}[size]
-    return struct.pack(code, float(text)) == struct.pack(code, value)
+    try:
+        return struct.pack(code, float(text)) == struct.pack(code, value)
+    except OverflowError:  # rounded beyond the greatest element
+        return False
 
 
 def _number(value: float) -> float | int:

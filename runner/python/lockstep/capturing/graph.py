@@ -13,7 +13,8 @@ from .steps import Ref, Steps, Unsayable
 
 class Written:
     """A program: `inputs` in their order, `steps`, and `outputs` (`Ref`s and constants); `route`
-    says what it was written from, Dynamo's `graph` or a `trace`."""
+    says what it was written from: Dynamo's `graph`, a `trace` of what was called, or the
+    `operators` below transforms."""
 
     def __init__(self, inputs: list[str], steps: Steps, outputs: list[Any], route: str) -> None:
         self.inputs, self.steps, self.outputs, self.route = inputs, steps.steps, outputs, route

@@ -10,6 +10,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from . import compat
+from .exports import Exports
 from .recorder import Recorder
 from .sources import place_of_code
 from .spool import Spool
@@ -38,7 +39,10 @@ class Hooks:
         owner = compat.optimize_owner()
         self._replace(torch, "compile", self._compile(torch.compile))
         self._replace(owner, "optimize", self._optimize(owner.optimize))
-        self._replace(torch.export, "export", self._export(torch.export.export))
+        asked = {**asked_of({}), "backend": None, "export": "eager"}
+        exports = Exports(self.spool, self._run_whole, asked)
+        for each, name, instead in list(exports.replacements(self._compiles)):
+            self._replace(each, name, instead)
         if self._modules is not None:
             self._modules.begin()
 
@@ -82,6 +86,7 @@ class Hooks:
 
             def compiled(function: Any) -> Any:
                 own = _own(function)
+                recorder.of = place_of_code(own)
                 return self._watched(original(own, **kwargs), own, recorder)
 
             return compiled if model is None else compiled(model)
@@ -136,26 +141,24 @@ class Hooks:
 
         return optimize
 
-    def _export(self, original: Callable) -> Callable:
-        @functools.wraps(original)
-        def export(module: Any, args: Any = (), kwargs: Any = None, **more: Any) -> Any:
-            self._compiles()
-            asked = {**asked_of({}), "backend": None, "export": "eager"}
-            self.run(module, tuple(args), dict(kwargs or {}), asked, None)
-            return original(module, args, kwargs, **more)
-
-        return export
-
     def run(self, function: Any, args: tuple, kwargs: dict, asked: dict, as_if: Any) -> Any:
         """Executes a function or a module as if it were compiled, and captures its graphs."""
         key = (id(function), str(asked))
         if key not in self._calls:
-            real = next(
-                (b for o, n, b in self._before if (o, n) == (torch, "compile")), torch.compile
-            )
-            self._calls[key] = real(function, backend=Recorder(self.spool, asked, as_if))
+            recorder = Recorder(self.spool, asked, as_if)
+            self._calls[key] = self._real_compile()(function, backend=recorder)
         with compat.forgiving(), self._no_modules():
             return self._calls[key](*args, **kwargs)
+
+    def _run_whole(self, function: Any, args: tuple, kwargs: dict, recorder: Recorder) -> Any:
+        """The same of what is one graph; raises what Dynamo raises."""
+        compiled = self._real_compile()(function, backend=recorder, fullgraph=True)
+        with self._no_modules():
+            return compiled(*args, **kwargs)
+
+    def _real_compile(self) -> Callable:
+        replaced = (before for owner, name, before in self._before if owner is torch)
+        return next(replaced, torch.compile)
 
     @contextlib.contextmanager
     def _no_modules(self) -> Iterator[None]:

@@ -70,30 +70,32 @@ def _dynamic(asked: dict, varies: bool) -> bool | None:
 
 
 def _new(wanted: dict, asked: dict, stem: str) -> Path:
-    backend = wanted["backend"]
+    key = "export" if wanted["export"] else "backend"
     alike = [
         each
         for each in suite()
-        if each.get("backend") == backend and each["worker"] == "compiled" and not each["config"]
+        if each.get(key) == wanted[key] and each["worker"] == "compiled" and not each["config"]
     ]
     base = min(alike, key=lambda each: len(each["name"])) if alike else None
-    name = f"{stem}-{backend or wanted['export']}"
+    name = f"{stem}-{base['name'] if base else wanted[key]}"
     file: dict[str, Any] = {
         "format": 2,
         "name": name,
-        "title": f"What {stem} asks of torch.compile"[:120],
+        "title": f"What {stem} asks of {'AOTInductor' if wanted['export'] else 'torch.compile'}"[
+            :120
+        ],
         "contract": base["contract"] if base else "values",
         "default": False,
         "worker": "compiled",
-        "backend": backend,
-        "mode": wanted["mode"],
+        key: wanted[key],
         "dynamic": wanted["dynamic"],
-        "fullgraph": wanted["dynamic"] is not None,
         "import": asked.get("imports", []),
         "config": wanted["config"],
         "environment": asked.get("environment", {}),
         "devices": ["*"],
     }
+    if not wanted["export"]:
+        file |= {"mode": wanted["mode"], "fullgraph": wanted["dynamic"] is not None}
     if base is not None:
         file["above"] = base["name"]
     return Path(name, file)

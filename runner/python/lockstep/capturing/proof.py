@@ -15,7 +15,7 @@ from typing import Any
 
 from lockstep import cli, places
 
-from .cases import Captured, TooBig, Way, write
+from .cases import Captured, TooBig, Way, put_text, write
 
 FILLS, EXACT = Way(False, False), Way(True, False)
 STRICT, SHOWN = Way(False, True), Way(True, True)
@@ -101,10 +101,11 @@ def _number(value: Any) -> float | None:
 
 def shows(verdict: dict, shown: dict) -> bool:
     """Whether a verdict has the divergence of another one."""
-    return _alike(magnitude(verdict), magnitude(shown))
+    return alike(magnitude(verdict), magnitude(shown))
 
 
-def _alike(mine: tuple, its: tuple) -> bool:
+def alike(mine: tuple, its: tuple) -> bool:
+    """Whether two magnitudes are of the same divergence."""
     if mine[:2] != its[:2]:
         return False
     if mine[2] is None or its[2] is None or mine[2] == its[2]:
@@ -121,7 +122,7 @@ def would_show(verdict: dict, shown: dict) -> bool:
         return False
     for output in verdict.get("outputs", []):
         if output["name"] == name and output.get("differing"):
-            return _alike((status, name, _number(output.get("max_abs"))), (status, name, great))
+            return alike((status, name, _number(output.get("max_abs"))), (status, name, great))
     return False
 
 
@@ -193,7 +194,7 @@ def _prove(
                 continue
             seen.add(text)
             file = folder / f"{each.name}--{way.word}.json"
-            file.write_text(text, "utf-8")
+            put_text(text, file, each.values)
             files.append(file)
             written.setdefault(each.name, []).append(way)
     verdicts = run(files, names, path_files)
@@ -237,7 +238,7 @@ def _choose(found: dict[Way, list[dict]], wish: Wish) -> Kept:
     if not diverges(shown):
         agreeing = (w for w in (fills, exact) if w in whole and not diverges(worst(whole[w])))
         way = next(agreeing, SHOWN)
-        return Kept(way, shown, whole[way], f"nothing differs to the bit ({way})")
+        return Kept(way, shown, whole[way], f"{_nothing(shown)} ({way})")
     path = shown["path"]
     of_path = {
         way: next((v for v in each if v["path"] == path), None) for way, each in whole.items()
@@ -255,6 +256,13 @@ def _choose(found: dict[Way, list[dict]], wish: Wish) -> Kept:
     if way not in whole or diverges(worst(whole[way])):  # in another way than the program
         return Kept(SHOWN, shown, whole[SHOWN], f"shows it: {SHOWN}")
     return Kept(way, shown, whole[way], f"its policies let it pass ({way})")
+
+
+def _nothing(shown: dict) -> str:
+    """What to say of a verdict that shows no divergence."""
+    if shown["status"] == "conform":
+        return "nothing differs to the bit"
+    return f"{shown['status']}: {shown.get('reason') or 'the path does not say why'}"
 
 
 def worst(verdicts: list[dict]) -> dict:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from . import compat, graph, replay, tensors, traced
+from .carried import MOST_LOOKED_AT, State
 from .sources import place_of
 from .spool import Full, Spool
 from .steps import Ref, Unsayable
@@ -15,7 +16,8 @@ from .tensors import Unwritable
 
 #: The most steps of a graph.
 MOST_STEPS = 20_000
-#: The most calls of a graph that are written down: those whose inputs have other shapes.
+#: The most calls of a graph that are written down: those whose inputs have other shapes, or are
+#: what the call before left.
 MOST_CALLS = 8
 #: Inputs of more bytes are not executed a second time to check what was written.
 CHECKED_BYTES = 1 << 30
@@ -28,6 +30,8 @@ class Recorder:
     def __init__(self, spool: Spool, asked: dict, as_if: dict | None = None) -> None:
         self.spool, self.asked, self.as_if = spool, asked, as_if
         self.graphs = 0  # that it was given
+        self.of: dict | None = None  # the place of what is compiled, if it is one
+        self.regions: list[Region] = []
 
     def __call__(self, module: Any, inputs: Any, **_: Any) -> Any:
         self.graphs += 1
@@ -40,6 +44,22 @@ class Recorder:
         except Exception as error:
             self.spool.say(None, _own(error))
         return module.forward
+
+    def ask(self, more: dict) -> None:
+        """Notes that the program asks for something else than was known."""
+        self.asked = {**self.asked, **more}
+        for each in self.regions:
+            each.json["asked"] = {**each.json["asked"], **more}
+            each.put()
+
+    def without_gradients(self) -> None:
+        """Notes that what was captured is only asked for without gradients."""
+        for each in self.regions:
+            for call in each.json["calls"]:
+                call["backward"] = {}
+                for described in call["inputs"].values():
+                    described.pop("requires_grad", None)
+            each.put()
 
 
 class Checked(NamedTuple):
@@ -56,7 +76,9 @@ class Region:
     def __init__(self, recorder: Recorder, where: dict | None) -> None:
         self.recorder, self.spool = recorder, recorder.spool
         self.file = self.spool.begin()
+        recorder.regions.append(self)
         self.seen: set[Any] = set()
+        self.state = State()
         self.json: dict[str, Any] = {
             "asked": recorder.asked,
             "as_if": recorder.as_if,
@@ -86,13 +108,20 @@ class Region:
 
     def begin(self, inputs: dict[str, torch.Tensor], key: Any = None) -> dict | None:
         """Notes a call with its inputs as they are before it; None where nothing is noted of it,
-        because an earlier one had the same shapes."""
-        if key in self.seen or len(self.json["calls"]) >= MOST_CALLS:
+        because an earlier one had the same shapes, and it does not go on from where that ended."""
+        repeats = key in self.seen
+        if len(self.json["calls"]) >= MOST_CALLS:
+            return None
+        if repeats and self.state.looked_at >= MOST_LOOKED_AT:
             return None
         self.seen.add(key)
         try:
             with _undisturbed():
+                carried = self.state.carried(inputs) if self.json["calls"] else {}
+                if repeats and not self.state.goes_on(inputs, carried):
+                    return None
                 described = tensors.describe(inputs, self.spool)
+                self.state.begin(inputs)
         except (Unwritable, Full) as error:
             self.spool.say(self.json["where"], f"it is given {error}")
             return None
@@ -109,6 +138,8 @@ class Region:
             "raised": None,
             "written": [],
             "backward": {},
+            "repeats": repeats,
+            "carried": carried,
         }
         self.json["calls"].append(noted)
         self.put()
@@ -129,6 +160,7 @@ class Region:
         try:
             with _undisturbed():
                 noted["written"] = self.changed(noted, inputs)
+                self.state.end(outputs, inputs, noted["written"])
                 self.json["draws"] |= not torch.equal(found.seed, torch.get_rng_state())
                 if len(self.json["calls"]) == 1:
                     self.check(noted, outputs, inputs, found)
@@ -169,7 +201,8 @@ class Region:
                 return
             first = first or (written, why)
         if first is None:
-            self.spool.say(reason.source if reason else None, str(reason))
+            reason = reason or Unsayable("what it computes has a backward of its own")
+            self.spool.say(reason.source or self.json["where"], str(reason))
             return
         self.use(first[0])
         self.json["replay"] = first[1]
@@ -228,7 +261,7 @@ class GraphRegion(Region):
     """A graph that Dynamo handed over."""
 
     def __init__(self, recorder: Recorder, module: Any) -> None:
-        super().__init__(recorder, _where(module))
+        super().__init__(recorder, _where(module) or recorder.of)
         self.module, self.inputs = module, graph.Inputs(module)
         self.first: graph.Written | None = None
         self.why: Unsayable | None = None
@@ -260,14 +293,15 @@ class GraphRegion(Region):
                     self.raised(noted, error)
                 raise
             if noted is not None:
-                self.returned(noted, outputs, inputs, Checked(seed, self.candidates(args)))
+                made = self.candidates(args, outputs)
+                self.returned(noted, outputs, inputs, Checked(seed, made))
             return outputs
         finally:
             self.busy.release()
 
-    def candidates(self, args: tuple) -> list[Callable[[dict], graph.Written]]:
+    def candidates(self, args: tuple, outputs: Any) -> list[Callable[[dict], graph.Written]]:
         """The ways to write the graph down: by its nodes, with operators or with the functions
-        that the program calls; by its execution."""
+        that the program calls; by its execution, which is all there is of transforms."""
 
         def by_nodes(operators: bool) -> Callable[[dict], graph.Written]:
             def make(_: dict) -> graph.Written:
@@ -279,21 +313,29 @@ class GraphRegion(Region):
 
             return make
 
-        def by_execution(operators: bool) -> Callable[[dict], graph.Written]:
+        def by_execution(trace: Callable, *more: Any) -> Callable[[dict], graph.Written]:
             def make(new: dict) -> graph.Written:
                 given = iter(new.values())
                 put = [next(given) if name else a for name, a in zip(self.inputs.names, args)]
                 own = new | self.inputs.attributes
-                with (
-                    torch.enable_grad()
-                    if self.json["calls"][0]["context"].get("grad", True)
-                    else torch.no_grad()
-                ):
-                    return traced.of_graph(self.module, own, tuple(put), operators)
+                grad = self.json["calls"][0]["context"].get("grad", True)
+                with torch.set_grad_enabled(grad):
+                    return trace(self.module, own, tuple(put), *more)
 
             return make
 
-        return [by_nodes(True), by_nodes(False), by_execution(True), by_execution(False)]
+        targets = [node.target for node in self.module.graph.nodes]
+        below = [by_execution(traced.below_graph)]
+        if any(map(compat.is_higher_order, targets)) and _differentiable(outputs):
+            below = []  # it may have a backward of its own, which operators do not tell
+        if any(map(compat.is_transform, targets)):
+            return below
+        of_graph = [by_execution(traced.of_graph, each) for each in (True, False)]
+        return [by_nodes(True), by_nodes(False), *of_graph, *below]
+
+
+def _differentiable(outputs: Any) -> bool:
+    return any(getattr(each, "requires_grad", False) for each in outputs)
 
 
 def _operators(steps: list[dict]) -> Iterator[str]:
@@ -344,10 +386,15 @@ def _context(device: str) -> dict:
 
 def _where(module: Any) -> dict | None:
     """Where in the user's source a graph begins."""
-    for node in module.graph.nodes:
-        if node.op not in ("placeholder", "output") and (trace := node.meta.get("stack_trace")):
-            return place_of(trace)
-    return None
+    traces = [
+        node.meta.get("stack_trace")
+        for node in module.graph.nodes
+        if node.op not in ("placeholder", "output")
+    ]
+    own = (place_of(each, own_only=True) for each in traces)
+    return next((each for each in own if each), None) or next(
+        map(place_of, filter(None, traces)), None
+    )
 
 
 def _plain(value: Any, spool: Spool) -> Any:

@@ -1,5 +1,6 @@
 """A written program, executed eagerly on what was recorded: does it give what the program gave?"""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -22,9 +23,23 @@ def function_of(program: dict) -> Any:
         return None
 
     kinds = dict.fromkeys(program["inputs"], "tensor")
-    source = generate(program, literal, kinds)
+    whole = {**program, "steps": list(_unpacked(program["steps"]))}
+    source = generate(whole, literal, kinds)
     captured = {name: held[id(view)].clone() for name, view in source.captured.items()}
     return compile_text(source.text, captured)[0]
+
+
+def _unpacked(steps: list[dict]) -> Iterator[dict]:
+    """The steps, the only tensor of a list taken out of it by a step of its own."""
+    for step in steps:
+        if "with" in step:
+            yield {**step, "steps": list(_unpacked(step["steps"]))}
+        elif step.get("unpacks") and step["let"] != [None]:
+            (name,) = step["let"]
+            yield {**step, "let": [f"{name}_list"]}
+            yield {"let": [name], "get": {"ref": f"{name}_list"}, "index": [0]}
+        else:
+            yield step
 
 
 def replay(program: dict, inputs: dict[str, Any], context: dict, seed: Any) -> Any:

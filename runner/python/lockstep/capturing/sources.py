@@ -29,12 +29,12 @@ def relative(file: str) -> str | None:
     return os.path.basename(file)
 
 
-def place_of(trace: str | None) -> dict | None:
+def place_of(trace: str | None, own_only: bool = False) -> dict | None:
     """The innermost frame of a traceback's text that is the user's: file, line and qualified name.
-    None where there is none."""
+    Where none is, the innermost one, unless `own_only`; None where there is none."""
     frames = _FRAME.findall(trace or "")
     own = [each for each in frames if is_own(each[0])]
-    for file, line, function in reversed(own or frames):
+    for file, line, function in reversed(own or ([] if own_only else frames)):
         found = place_at(file, int(line), function)
         if found is not None:
             return found

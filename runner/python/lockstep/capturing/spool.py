@@ -3,12 +3,16 @@
 A region is one graph, with its calls: `PID-NUMBER.json`. Bytes of tensors lie in `values/`, named
 by their digest. Whoever reads a spool needs no torch."""
 
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import tempfile
 from typing import Any
+
+#: What every region has: its program, or its calls of operators.
+KEYS = frozenset(("program", "sweep"))
 
 
 class Full(Exception):
@@ -46,12 +50,16 @@ class Spool:
 
     def write(self, name: str, region: dict) -> None:
         """Puts a region down, whole, in the place of what was there."""
-        _put(self.folder / f"{name}.json", json.dumps(region).encode())
+        with contextlib.suppress(OSError):  # the program has deleted the folder
+            _put(self.folder / f"{name}.json", json.dumps(region).encode())
 
     def say(self, place: dict | None, reason: str) -> None:
         """Notes what could not be captured, and why."""
         line = json.dumps({"source": place, "reason": reason})
-        with open(self.folder / "reasons", "a", encoding="utf-8") as file:
+        with (
+            contextlib.suppress(OSError),  # the program has deleted the folder
+            open(self.folder / "reasons", "a", encoding="utf-8") as file,
+        ):
             file.write(line + "\n")
 
 
@@ -64,8 +72,15 @@ def _put(file: pathlib.Path, data: bytes) -> None:
 
 
 def regions_of(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """The regions of a spool, in the order in which they began."""
-    return [json.loads(file.read_bytes()) for file in sorted(folder.glob("[0-9]*.json"))]
+    """The regions of a spool, in the order in which they began; what a program has put there itself
+    and is none is left out."""
+    found = []
+    for file in sorted(folder.glob("[0-9]*.json")):
+        with contextlib.suppress(OSError, ValueError):
+            region = json.loads(file.read_bytes())
+            if isinstance(region, dict) and not KEYS.isdisjoint(region):
+                found.append(region)
+    return found
 
 
 def reasons_of(folder: pathlib.Path) -> list[dict[str, Any]]:

@@ -141,10 +141,13 @@ class Steps:
         if isinstance(result, (tuple, list)):
             if len(result) < 2 and "op" not in step:
                 raise Unsayable(f"{step['call']} returns a list of one result")
+            if len(result) == 1:
+                step = {**step, "unpacks": True}
             names = [
                 self.fresh(f"{stem}_{at}") if used is None or at in used else None
                 for at in range(len(result))
             ]
+            self.taken |= {f"{name}_list" for name in names}  # of what is unpacked
             self.add({"let": names, **step})
             return [None if n is None else Ref(n, like) for n, like in zip(names, result)]
         if result is None:
@@ -162,17 +165,10 @@ class Steps:
     def _as_operator(self, target: Any, args: tuple, kwargs: dict, result: Any) -> dict | None:
         """The call as one operator with the same arguments; None if it is not that."""
         refs = _refs((args, kwargs))
-        if any(_is_number(each.like) for each in refs):
-            return None
-        if not self.operators and not isinstance(target, torch._ops.OpOverload):
-            return None
-        try:
-            key = _key(target, args, kwargs)
-            if key not in self._known:
-                self._known[key] = _one_operator(target, args, kwargs, list(dict.fromkeys(refs)))
-            made = self._known[key]
-        except TypeError:  # an argument that cannot be looked up
-            made = _one_operator(target, args, kwargs, list(dict.fromkeys(refs)))
+        if not isinstance(target, torch._ops.OpOverload):
+            if not self.operators or any(_is_number(each.like) for each in refs):
+                return None
+        made = self._operator(target, args, kwargs, result, list(dict.fromkeys(refs)))
         if made is None:
             return None
         name, own, named, several = made
@@ -191,6 +187,22 @@ class Steps:
             }
         except Unsayable:
             return None
+
+    def _operator(
+        self, target: Any, args: tuple, kwargs: dict, result: Any, order: list[Ref]
+    ) -> Any:
+        """The only operator that a call makes: see `_one_operator`."""
+        if isinstance(target, torch._ops.OpOverload):
+            return _itself(target, args, kwargs, result, order)
+        if compat.is_transform(target):
+            return None
+        try:
+            key = _key(target, args, kwargs)
+            if key not in self._known:
+                self._known[key] = _one_operator(target, args, kwargs, order)
+            return self._known[key]
+        except TypeError:  # an argument that cannot be looked up
+            return _one_operator(target, args, kwargs, order)
 
     def _as_size(self, target: Any, args: tuple, kwargs: dict, result: Any) -> dict | None:
         """A size that may vary, or several."""
@@ -253,6 +265,16 @@ class _Place:
     """The argument at this place, in the form of a call that is remembered."""
 
     number: int
+
+
+def _itself(target: Any, args: tuple, kwargs: dict, result: Any, order: list[Ref]) -> Any:
+    """The same of what is an operator; None if it is not one of aten."""
+    name = compat.overload(target)
+    if name is None or not name.startswith("aten::"):
+        return None
+    places = {each: _Place(at) for at, each in enumerate(order)}
+    own, named = tree_map_only(Ref, lambda each: places[each], (args, kwargs))
+    return name, own, named, len(result) if isinstance(result, (tuple, list)) else None
 
 
 def _one_operator(target: Any, args: tuple, kwargs: dict, order: list[Ref]) -> Any:

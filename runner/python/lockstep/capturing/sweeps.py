@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import cases
+from .forms import argument_of_operator
 
 #: The most calls in a file: their text stays within that of a case.
 MOST_CALLS = 2_000
@@ -80,8 +81,8 @@ def _input(described: dict, own: dict[str, str]) -> dict:
 def _call(call: dict, own: dict[str, str]) -> list[Any]:
     renamed = _renamed(call, own)
     found: list[Any] = [call["op"].removeprefix("aten::").removesuffix(".default")]
-    found += [cases.argument_of_operator(each) for each in renamed["args"]]
-    named = {key: cases.argument_of_operator(each) for key, each in renamed["kwargs"].items()}
+    found += [argument_of_operator(each) for each in renamed["args"]]
+    named = {key: argument_of_operator(each) for key, each in renamed["kwargs"].items()}
     return [*found, named] if named else found
 
 

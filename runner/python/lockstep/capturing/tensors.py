@@ -13,6 +13,8 @@ from .spool import Spool
 SMALL = 64
 #: The most elements that are looked at to find a fill.
 LOOKED_AT = 1 << 24
+#: The most elements that keep a special value of their own beside a fill.
+MOST_EXCEPT = 1_000
 
 
 class Unwritable(Exception):
@@ -20,9 +22,10 @@ class Unwritable(Exception):
 
 
 def describe(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str, dict]:
-    """Each tensor as JSON: `dtype`, `shape`, `strides`, `offset`, `storage`, `bytes` (a digest) and
-    `fill`, or `view_of` and its place where it shares the storage of an earlier one. With no spool
-    the bytes stay where they are, and `digest` tells them apart. Raises `Unwritable` and `Full`."""
+    """Each tensor as JSON: `dtype`, `shape`, `strides`, `offset`, `storage`, `bytes` (a digest),
+    `fill` and `except`, or `view_of` and its place where it shares the storage of an earlier one.
+    With no spool the bytes stay where they are, and `digest` tells them apart. Raises `Unwritable`
+    and `Full`."""
     groups: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
         _check(tensor)
@@ -52,6 +55,15 @@ def _check(tensor: torch.Tensor) -> None:
         raise Unwritable(f"a tensor of the class {kind.__module__}.{kind.__qualname__}")
 
 
+def is_writable(tensor: torch.Tensor) -> bool:
+    """Whether a case can give a tensor like this."""
+    try:
+        _check(tensor)
+    except Unwritable:
+        return False
+    return True
+
+
 def _group(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str, dict]:
     """Tensors of one storage: the first has it, the others are views of that."""
     (first, base), *others = tensors.items()
@@ -74,7 +86,8 @@ def _group(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str, d
     if spool is None:
         found[first]["digest"] = hashlib.sha256(bytes_of(flat)).hexdigest()
     else:
-        found[first] |= {"fill": fill_of(flat), "bytes": spool.store(bytes_of(flat))}
+        last = base.shape[-1] if base.dim() > 1 and base.is_contiguous() else 0
+        found[first] |= fill_of(flat, last) | {"bytes": spool.store(bytes_of(flat))}
     for name, each in others:
         found[name] = {"view_of": first} | _place(each, begin) | _facts(each)
     return found
@@ -130,28 +143,53 @@ def tensor_of(described: dict, data: bytes, base: torch.Tensor | None = None) ->
     return made.detach().requires_grad_(described.get("requires_grad", False))
 
 
-def fill_of(flat: torch.Tensor) -> dict | None:
-    """A rule of a case that makes elements like these; None where there is none."""
-    count = flat.numel()
-    if count == 0:
-        return {"constant": 0}
-    if count > LOOKED_AT:
-        flat = flat[:LOOKED_AT]
+def fill_of(flat: torch.Tensor, last: int = 0) -> dict:
+    """The `fill` of a case that makes elements like these, and the `except` beside it; a `fill` of
+    None where there is none. `last` is the size of the last dimension, if there are several."""
+    if flat.numel() == 0:
+        return {"fill": {"constant": 0}}
     if flat.dtype == torch.bool:
-        return _booleans(flat)
-    if not flat.dtype.is_floating_point and not flat.dtype.is_complex:
-        return _integers(flat.to(torch.int64), count) if flat.element_size() <= 8 else None
+        return {"fill": _mask(flat[:LOOKED_AT])}
     if flat.dtype.is_complex:
-        return _complex(flat)
-    return _floats(flat.to(torch.float64))
+        return {"fill": _complex(flat[:LOOKED_AT])}
+    if not flat.dtype.is_floating_point:
+        return {"fill": _integers(flat, last) if flat.element_size() <= 8 else None}
+    if flat.element_size() == 1:
+        flat = flat.float()
+    special = _specials(flat)
+    if special is None:
+        return {"fill": None}
+    usual = flat
+    if special:
+        usual = flat[torch.isfinite(flat) & ~((flat == 0) & torch.signbit(flat))]
+    fill = _floats(usual[:LOOKED_AT].to(torch.float64)) if usual.numel() else {"constant": 0.0}
+    return {"fill": fill, "except": special} if special and fill else {"fill": fill}
 
 
-def _booleans(flat: torch.Tensor) -> dict:
-    share = flat.float().mean().item()
-    return {"constant": int(share)} if share in (0.0, 1.0) else {"integers": {"low": 0, "high": 2}}
+def _specials(flat: torch.Tensor) -> dict[str, list[int]] | None:
+    """Where NaN, infinities and negative zeros are; None if they are too many to be told."""
+    found: dict[str, list[int]] = {}
+    for word, where in (
+        ("nan", torch.isnan(flat)),
+        ("inf", flat == math.inf),
+        ("-inf", flat == -math.inf),
+        ("-0.0", (flat == 0) & torch.signbit(flat)),
+    ):
+        count = int(where.sum())
+        if count > min(MOST_EXCEPT, max(flat.numel() // 4, 1)):
+            return None
+        if count:
+            found[word] = where.nonzero()[:, 0].tolist()
+    return found
 
 
-def _integers(flat: torch.Tensor, count: int) -> dict:
+def _mask(flat: torch.Tensor) -> dict:
+    share = flat.double().mean().item()
+    return {"constant": int(share)} if share in (0.0, 1.0) else {"mask": {"share": _short(share)}}
+
+
+def _integers(whole: torch.Tensor, last: int) -> dict:
+    flat, count = whole[:LOOKED_AT].to(torch.int64), whole.numel()
     low, high = int(flat.min()), int(flat.max())
     if low == high:
         return {"constant": low}
@@ -159,8 +197,11 @@ def _integers(flat: torch.Tensor, count: int) -> dict:
         step = int(flat[1] - flat[0])
         if torch.equal(flat, torch.arange(count) * step + flat[0]):
             return {"arange": {"start": int(flat[0]), "step": step}}
-        if (low, high) == (0, count - 1) and torch.equal(flat.sort().values, torch.arange(count)):
-            return {"permutation": {}}
+        for block in (count, last):
+            if block > 2 and count % block == 0 and (low, high) == (0, block - 1):
+                rows = flat.reshape(-1, block).sort(dim=1).values
+                if bool((rows == torch.arange(block)).all()):
+                    return {"permutation": {} if block == count else {"block": block}}
     return {"integers": {"low": low, "high": high + 1}}
 
 
@@ -173,14 +214,12 @@ def _complex(flat: torch.Tensor) -> dict | None:
 
 
 def _floats(flat: torch.Tensor) -> dict | None:
-    if not bool(torch.isfinite(flat).all()):
-        return None
     low, high = flat.min().item(), flat.max().item()
     if low == high:
-        if low == 0 and bool(torch.signbit(flat).any()):
-            return None  # a negative zero, which no constant says
         return {"constant": low}
     if bool((flat == flat.round()).all()) and max(-low, high) < 1 << 20:
+        if (low, high) == (0.0, 1.0):
+            return _mask(flat)
         return {"integers": {"low": int(low), "high": int(high) + 1}}
     mean, deviation = flat.mean().item(), flat.std().item()
     if not math.isfinite(deviation) or deviation == 0:

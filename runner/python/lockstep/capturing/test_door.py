@@ -99,6 +99,18 @@ def test_exact_values_are_the_programs(tool, tmp_path):
     assert len(case["inputs"]["x"]["values"]) == 120
 
 
+def test_values_of_large_tensors_lie_beside_the_case(tool, tmp_path):
+    program(tmp_path, CAST.replace("(40, 3)", "(40, 30)"))
+    done = tool("capture", "--json", "--exact-values", "--as-shown", "model.py")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)
+    assert found["says"] == "shows it: exact values, compared to the bit"
+    case = json.loads((tmp_path / "model-cases" / "model-f.json").read_text())
+    (file,) = (tmp_path / "model-cases" / "values").iterdir()
+    assert case["inputs"]["x"]["file"] == file.name and file.stat().st_size == 4800
+    assert tool("check", "model-cases/model-f.json").returncode == 0
+
+
 def test_run_judges_a_program_by_the_default_policies(tool, tmp_path):
     program(tmp_path, CAST)
     done = tool("run", "--quiet", "model.py")
@@ -148,6 +160,38 @@ def test_a_program_that_does_not_end_is_ended(tool, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "model.py still runs after 15 s, and is ended" in done.stderr
     assert "model.py was ended by SIGINT" in done.stderr or "exit status 1" in done.stderr
+
+
+def test_processes_that_a_program_leaves_behind_are_ended(tool, tmp_path):
+    loop = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        open(f"child-{os.getpid()}", "w").close()
+        os.closerange(0, 3)
+        time.sleep(300)
+while len([each for each in os.listdir() if each.startswith("child-")]) < 3:
+    time.sleep(0.1)
+os._exit(0)
+"""
+    program(tmp_path, CAST + loop)
+    done = tool("capture", "model.py")
+    assert done.returncode == 0, done.stderr
+    assert "model.py leaves 3 processes behind, which are ended" in done.stderr
+    children = [int(each.name[6:]) for each in tmp_path.glob("child-*")]
+    assert len(children) == 3
+    for each in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(each, 0)
+
+
+def test_a_program_that_deletes_the_folder_it_runs_in(tool, tmp_path):
+    program(tmp_path, CAST + "import os, shutil; shutil.rmtree(os.getcwd())\n")
+    out = tmp_path.parent / f"{tmp_path.name}-out"
+    done = tool("capture", "--out", str(out), "model.py")
+    assert done.returncode == 0, done.stderr
+    assert (out / "model-f.json").exists() and not (tmp_path / "model.py").exists()
 
 
 def test_wrong_usage(tool, tmp_path):

@@ -97,3 +97,71 @@ def test_modules_that_are_imported_from_the_programs_folder(record, tmp_path):
     ran = record("from layers import swish\ntorch.compile(swish)(torch.randn(3))")
     assert ran.status == 0, ran.errors
     assert ran.only().region["where"] == {"file": "layers.py", "line": 3, "name": "swish"}
+
+
+def test_a_program_that_deletes_its_folders(record, tmp_path):
+    ran = record(
+        """
+        import os, pathlib, shutil
+        spool = pathlib.Path("/proc/self/cmdline").read_bytes().split(b"\\0")[2].decode()
+        shutil.rmtree(spool)
+        shutil.rmtree(os.path.dirname(os.path.abspath(__file__)))
+        torch.compile(lambda x: x.cos())(torch.randn(3))
+        print("still here")
+        """
+    )
+    assert ran.status == 0, ran.errors
+    assert ran.text == "still here\n" and ran.cases == []
+
+
+def test_what_a_program_writes_among_what_is_captured_is_no_case(record):
+    ran = record(
+        FIRST
+        + """
+import pathlib
+spool = pathlib.Path("/proc/self/cmdline").read_bytes().split(b"\\0")[2].decode()
+for at, text in enumerate(("", "[]", "{", "3", '{"a": 1}', "\\0" * 5000)):
+    (pathlib.Path(spool) / f"00000001-{at}.json").write_text(text)
+"""
+    )
+    assert ran.status == 0, ran.errors
+    assert len(ran.cases) == 1
+
+
+def test_exits_of_each_kind_keep_what_was_captured(record):
+    for text, status in (
+        ("import os; os._exit(5)", 5),
+        ("raise SystemExit('bye')", 1),
+        ("raise KeyboardInterrupt", -2),
+        ("import os; os.abort()", -6),
+        ("import os; os.execv('/bin/true', ['true'])", 0),
+        ("import ctypes; ctypes.string_at(0)", -11),
+    ):
+        ran = record(FIRST + text)
+        assert (ran.status, len(ran.cases)) == (status, 1), text
+
+
+def test_a_tensor_beyond_all_memory_is_the_programs_error(record):
+    ran = record(FIRST + "f(torch.empty(1 << 60, dtype=torch.uint8))")
+    assert ran.status == 1 and "RuntimeError" in ran.errors
+    assert len(ran.cases) == 1
+
+
+def test_thousands_of_calls_and_steps(record):
+    ran = record(
+        """
+        f = torch.compile(lambda x: x + 1)
+        x = torch.zeros(3)
+        for _ in range(5000):
+            x = f(x)
+        @torch.compile
+        def g(x):
+            for _ in range(1500):
+                x = x.sin()
+            return x
+        g(torch.ones(2))
+        """
+    )
+    assert ran.status == 0, ran.errors
+    few, many = ran.cases
+    assert len(few.calls) <= 8 and len(many.program["steps"]) == 1500

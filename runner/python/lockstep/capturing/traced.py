@@ -1,7 +1,8 @@
 """An eager execution as steps: every function of torch that is called, in order.
 
 It is the way of last resort: where Dynamo hands over no graph, its graph has what no case can say,
-or its steps give other results than the program."""
+or its steps give other results than the program. Where transforms such as `torch.func.grad` and
+`vmap` hide the tensors from it, `Dispatched` sees the operators that the transforms call."""
 
 import operator
 import traceback
@@ -10,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import compat
@@ -40,11 +42,34 @@ class Trace(TorchFunctionMode):
         try:
             result = function(*args, **kwargs)
         except Exception:
-            for each in self.ways:
-                each.noted(function, args, kwargs, None)
+            self.noted(function, args, kwargs, None)
             raise
-        for each in self.ways:
-            each.noted(function, args, kwargs, result)
+        self.noted(function, args, kwargs, result)
+        return result
+
+    def noted(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        with compat.undispatched():
+            for each in self.ways:
+                each.noted(function, args, kwargs, result)
+
+
+class Dispatched(TorchDispatchMode):
+    """Sees the operators that are called below gradients and transforms, while it is in force."""
+
+    def __init__(self, inputs: dict[str, torch.Tensor], source_of: Any = None) -> None:
+        super().__init__()
+        self.way = Below(inputs, True, source_of or _source)
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        made_of = compat.made_of_aten(function)
+        if made_of is not None:
+            with self:
+                return made_of(*args, **kwargs)
+        result = function(*args, **kwargs)
+        self.way.noted(function, args, kwargs, result)
         return result
 
 
@@ -80,6 +105,9 @@ class Way:
         except Unsayable as error:
             error.source = self.steps.source
             self.failed = error
+        except Exception as error:  # in the middle of what the program executes: never its own
+            self.failed = Unsayable(f"Lockstep could not write it: {type(error).__name__}: {error}")
+            self.failed.source = self.steps.source
 
     def note(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Writes one call. Raises `Unsayable`."""
@@ -89,8 +117,7 @@ class Way:
         if len(self.held) > MOST_STEPS:
             raise Unsayable(f"it makes more than {MOST_STEPS} calls")
         self.steps.source = self.source_of()
-        context = compat.context_inside()
-        self.steps.context = {k: v for k, v in context.items() if self.before.get(k) != v}
+        self.steps.context = self.context()
         args, kwargs = tree_map(self.value, (list(args), dict(kwargs)))
         if len(args) > 1 and function in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
             self.index(function, args, result)
@@ -117,16 +144,81 @@ class Way:
             return slice(*(self.value(each) for each in (value.start, value.stop, value.step)))
         if not isinstance(value, torch.Tensor):
             return value
-        if id(value) not in self.refs:
+        found = self.known(value)
+        if found is None:
             raise Unsayable("it uses a tensor whose making nobody saw")
-        return self.refs[id(value)]
+        return found
+
+    def known(self, tensor: torch.Tensor) -> Any:
+        """What stands for a tensor; None where nothing does."""
+        return self.refs.get(id(tensor))
+
+    def context(self) -> dict:
+        """The modes that are in force otherwise than where the execution began."""
+        now = compat.context_inside()
+        return {key: value for key, value in now.items() if self.before.get(key) != value}
+
+    route = "trace"
 
     def finish(self, outputs: Any) -> Written:
         """What was written, with what the execution returns. Raises `Unsayable`."""
         if self.failed is not None:
             raise self.failed
         given = [self.value(each) for each in tree_leaves(outputs)]
-        return Written(self.inputs, self.steps, given, "trace")
+        return Written(self.inputs, self.steps, given, self.route)
+
+
+class Below(Way):
+    """An execution by what is called below gradients, transforms and autocast, whose casts are
+    operators there. A tensor that comes back as another object is known by its memory."""
+
+    route = "operators"
+
+    def __init__(self, *args: Any) -> None:
+        self.places: dict[tuple, Any] = {}
+        super().__init__(*args)
+
+    def name(self, value: Any, ref: Any) -> None:
+        super().name(value, ref)
+        if (place := _place(value)) is not None:
+            self.places[place] = ref
+
+    def known(self, tensor: torch.Tensor) -> Any:
+        place = _place(tensor)
+        return self.refs.get(id(tensor)) or (self.places.get(place) if place else None)
+
+    def value(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or self.known(value) is not None:
+            return super().value(value)
+        if not compat.is_zero_tensor(value):
+            raise Unsayable("it uses a tensor whose making nobody saw")
+        # Torch makes views of its zero tensors where nobody sees them.
+        kwargs = {"dtype": value.dtype, "device": value.device}
+        make = torch.ops.aten._efficientzerotensor.default
+        ref = self.steps.call(make, (list(value.shape),), kwargs, self.fake(value), "zero")
+        self.name(value, ref)
+        return ref
+
+    def context(self) -> dict:
+        return {key: value for key, value in super().context().items() if key == "grad"}
+
+    def note(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if compat.reads_a_number(function):
+            raise Unsayable("it computes with a number that it reads from a tensor")
+        made = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+        if made and all(each.device.type == "meta" for each in made):
+            return  # torch asks itself for a shape
+        super().note(function, args, kwargs, result)
+
+
+def _place(tensor: torch.Tensor) -> tuple | None:
+    """The memory that a tensor has, and how; None where it has none."""
+    try:
+        storage = tensor.untyped_storage()._cdata
+    except Exception:
+        return None
+    lazy = tensor.is_conj(), tensor.is_neg()
+    return storage, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype, lazy
 
 
 def of_graph(
@@ -138,6 +230,16 @@ def of_graph(
     with Trace(inputs, (operators,), lambda: runner.place) as trace:
         outputs = runner.run(*args)
     return trace.ways[0].finish(outputs)
+
+
+def below_graph(
+    module: torch.fx.GraphModule, inputs: dict[str, torch.Tensor], args: tuple
+) -> Written:
+    """The same by the operators that are called below gradients and transforms."""
+    runner = _Runner(module)
+    with Dispatched(inputs, lambda: runner.place) as seen:
+        outputs = runner.run(*args)
+    return seen.way.finish(outputs)
 
 
 class _Runner(torch.fx.Interpreter):

@@ -1,0 +1,3 @@
+"""A program that captures nothing."""
+
+print("hello")

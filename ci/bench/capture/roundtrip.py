@@ -1,0 +1,194 @@
+"""Captures cases back from the Python scripts that `lockstep repro` writes of them.
+
+    roundtrip.py [SELECT…] [--path PATH] [--count N] [--to TABLE.jsonl]
+
+SELECT takes all cases of the suite unless you say. The first instance of each on the CPU is run,
+written as a script, and captured from that. Then what was captured is run. A row has what both
+verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
+Policies play no part, since a program has none: where values are compared, what counts is whether
+they differ. LOCKSTEP names another command than ci/lockstep."""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "runner" / "python")]
+
+from capture.tool import lockstep  # noqa: E402
+
+from lockstep.capturing import cases, proof, spool  # noqa: E402
+
+#: How long a script runs at most, in seconds.
+SECONDS = 300
+#: So many are run at once, and told.
+BATCH = 20
+
+
+@dataclasses.dataclass
+class Row:
+    """What became of one instance."""
+
+    id: str
+    old: list | None = None
+    new: list | None = None
+    why: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether the captured case shows what its origin shows."""
+        return self.old is not None and self.new is not None and alike(self.old, self.new)
+
+
+def shown(record: dict) -> list:
+    """What a verdict shows, whatever its policies: a class, and how great it is."""
+    if record["status"] not in ("conform", "value_diverges"):
+        return [record["status"], None]
+    differing = [each for each in record.get("outputs", []) if each.get("differing")]
+    if not differing:
+        return [record["status"], None] if record["status"] != "conform" else ["equal", None]
+    sizes = [float(each["max_abs"]) for each in differing if each.get("max_abs") is not None]
+    return ["differs", max(sizes, default=None)]
+
+
+def alike(old: list, new: list) -> bool:
+    """Whether two of these are the same."""
+    return proof.alike((old[0], "", old[1]), (new[0], "", new[1]))
+
+
+def instances(select: list[str], path: str) -> list[str]:
+    """The first instance of each case that is selected, without its path."""
+    listed = lockstep("list", *(select or ["--level", "all"]), "--device", "cpu", "--path", path)
+    if listed.returncode:
+        raise SystemExit(listed.stderr)
+    firsts: dict[str, str] = {}
+    for line in listed.stdout.split():
+        instance = line.rsplit("/", 1)[0]
+        firsts.setdefault(instance.split("[")[0].split("@")[0], instance)
+    return list(firsts.values())
+
+
+def run(words: list[str], path: str, out: pathlib.Path) -> dict[str, list]:
+    """What every verdict of a run shows, by the id of its instance."""
+    done = lockstep("run", *words, "--path", path, "--out", str(out), "--no-expectations",
+                    "--device", "cpu", seconds=7200)  # fmt: skip
+    log = out / "run.jsonl"
+    if done.returncode not in (0, 1) or not log.exists():
+        raise SystemExit(done.stderr)
+    records = map(json.loads, log.read_text("utf-8").splitlines())
+    return {each["instance"]: shown(each) for each in records if each["type"] == "verdict"}
+
+
+def capture(script: pathlib.Path, folder: pathlib.Path, name: str) -> str:
+    """Writes the case that a script shows into a folder; why there is none, else empty."""
+    worked = script.with_suffix("")
+    limits = {"bytes": 1 << 30, "graphs": 64, "functions": False, "calls": False}
+    program = pathlib.Path(cases.__file__).with_name("script.py")
+    words = [sys.executable, str(program), str(worked), json.dumps(limits), str(script)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"its script takes more than {SECONDS} s"
+    if not worked.is_dir():
+        return f"its script imports no torch: {done.stderr[-200:]}"
+    found = cases.captured_of(spool.regions_of(worked), worked, "captured")
+    reasons = [each["reason"] for each in spool.reasons_of(worked)]
+    if len(found) != 1:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return f"{len(found)} cases: {'; '.join(reasons) or last}"[:300]
+    found[0].name = name
+    try:
+        cases.put(found[0], proof.EXACT, folder)
+    except cases.TooBig as error:
+        return str(error)
+    return ""
+
+
+def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
+    """The round trip of instances."""
+    before = run(ids, path, work / "old")
+    rows = [Row(each, before.get(each)) for each in ids]
+    captured = work / "captured"
+    captured.mkdir()
+    for at, row in enumerate(rows):
+        script = work / f"s{at}.py"
+        written = lockstep("repro", f"{row.id}/{path}", "--to", str(script))
+        if written.returncode:
+            row.old, row.why = None, "not written: " + written.stderr.strip()[-200:]
+            continue
+        try:
+            row.why = capture(script, captured, f"c{at}")
+        except Exception as error:
+            row.why = f"Lockstep failed: {error!r}"
+    files = sorted(captured.glob("*.json"), key=lambda each: int(each.stem[1:]))
+    valid = [each for each in files if not _invalid(each, rows)]
+    after = run([str(each) for each in valid], path, work / "new") if valid else {}
+    for instance, what in after.items():
+        name = instance.split("@")[0].rsplit("/", 1)[-1]
+        rows[int(name[1:])].new = what
+    return rows
+
+
+def _invalid(file: pathlib.Path, rows: list[Row]) -> bool:
+    """Whether `check` refuses what was captured; the row then says so."""
+    checked = lockstep("check", str(file))
+    if checked.returncode:
+        said = checked.stdout + checked.stderr
+        rows[int(file.stem[1:])].why = "invalid: " + said.replace(f"{file}:", "")[:300]
+    return bool(checked.returncode)
+
+
+def in_words(row: Row) -> str:
+    """A row as a line."""
+    word = "same" if row.same else "not written" if row.old is None else "other"
+    return f"{word:<12} {row.id:<60} {row.old} -> {row.new} {row.why}"
+
+
+def summary_of(rows: list[Row]) -> str:
+    """What the rows say together."""
+    written = [row for row in rows if row.old is not None]
+    same = sum(row.same for row in written)
+    kinds = Counter(
+        row.why.split(":")[0] if row.new is None else f"{row.old[0]} -> {row.new[0]}"  # type: ignore[index]
+        for row in written
+        if not row.same
+    )
+    rest = "".join(f"\n{count:5} {kind}" for kind, count in kinds.most_common())
+    share = 100 * same / max(len(written), 1)
+    return (
+        f"{same} of {len(written)} ({share:.1f} %) the same; {len(rows) - len(written)} that repro "
+        f"does not write{rest}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("select", nargs="*", metavar="SELECT")
+    parser.add_argument("--path", default="inductor")
+    parser.add_argument("--count", type=int, help="so many of them, evenly chosen")
+    parser.add_argument("--to", type=pathlib.Path, help="append rows to this file")
+    asked = parser.parse_args()
+    ids = instances(asked.select, asked.path)
+    if asked.count and asked.count < len(ids):
+        ids = [ids[at * len(ids) // asked.count] for at in range(asked.count)]
+    rows: list[Row] = []
+    for at in range(0, len(ids), BATCH):
+        with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
+            batch = rows_of(ids[at : at + BATCH], asked.path, pathlib.Path(work))
+        rows += batch
+        for row in batch:
+            print(in_words(row), flush=True)
+            if asked.to:
+                with asked.to.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(dataclasses.asdict(row) | {"same": row.same}) + "\n")
+    print(summary_of(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""What becomes of programs that are captured: the table of ci/bench/capture over its own programs.
+
+LOCKSTEP_LONG=1 also has the package, and the programs of the folder LOCKSTEP_PROGRAMS."""
+
+import json
+import os
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BENCH = ROOT / "ci" / "bench"
+sys.path.insert(0, str(BENCH))
+
+from capture import bench, roundtrip  # noqa: E402
+
+LONG = pytest.mark.skipif(
+    not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long"
+)
+
+#: Program → its route, the status that it shows, and a part of why it shows none.
+TABLE = {
+    "cast_in_training": ("graph", "value_diverges", ""),
+    "cast_in_a_jacobian": ("operators", "value_diverges", ""),
+    "cast_after_a_break": ("trace", "value_diverges", ""),
+    "state": ("graph", "value_diverges", ""),
+    "nothing_differs": ("graph", None, "nothing differs to the bit"),
+    "no_torch": ("none", None, "nothing of"),
+    "package": ("graph", "value_diverges", ""),
+}
+
+
+@pytest.fixture(autouse=True)
+def tool(monkeypatch, tmp_path_factory):
+    """The built runner is what is called."""
+    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
+    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
+    monkeypatch.setenv("LOCKSTEP", str(binary))
+    monkeypatch.setenv("LOCKSTEP_HOME", str(ROOT))
+    monkeypatch.setenv("LOCKSTEP_PYTHON", sys.executable)
+    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.delenv("LOCKSTEP_RUNNER", raising=False)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=LONG if each == "package" else ()) for each in TABLE]
+)
+def test_a_program_of_ours(name):
+    row = bench.row_of(BENCH / "capture" / "programs" / f"{name}.py", 600)
+    route, status, why = TABLE[name]
+    assert row["route"] == route, row
+    if status is None:
+        assert not row["shows"] and why in row["why"], row
+        return
+    assert row["shows"] and row["checks"], row
+    assert status in [each["program"][0] for each in row["magnitudes"] if each["same"]], row
+
+
+def test_every_program_has_a_row():
+    assert sorted(TABLE) == sorted(
+        each.stem for each in (BENCH / "capture" / "programs").glob("*.py")
+    )
+
+
+@LONG
+@pytest.mark.skipif(
+    not os.environ.get("LOCKSTEP_PROGRAMS"), reason="LOCKSTEP_PROGRAMS names a folder of programs"
+)
+def test_programs_of_a_folder(tmp_path):
+    folder = pathlib.Path(os.environ["LOCKSTEP_PROGRAMS"])
+    rows = [bench.row_of(each, 600) for each in sorted(folder.glob("[!_]*.py"))]
+    for row in rows:
+        print(bench.in_words(row))
+    print(bench.summary_of(rows))
+    (tmp_path / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    written = [row for row in rows if "checks" in row]
+    assert len([row for row in written if row["checks"]]) >= 0.95 * len(written)
+
+
+#: Cases of each kind: casts, several calls, state, errors, gradients, memory, sweeps.
+THERE_AND_BACK = [
+    "bugs/100315-attention-with-an-integer-mask",
+    "bugs/159239-rotary-embedding-of-queries",
+    "bugs/185337-half-round-trip",
+    "bugs/185539-causal-attention-backward-float64",
+    "format/carry",
+    "format/several-calls",
+]
+
+
+def test_cases_come_back_as_they_were(tmp_path):
+    ids = roundtrip.instances(THERE_AND_BACK, "inductor")
+    rows = roundtrip.rows_of(ids, "inductor", tmp_path)
+    assert len(rows) == len(THERE_AND_BACK)
+    assert [roundtrip.in_words(row) for row in rows if not row.same] == []
