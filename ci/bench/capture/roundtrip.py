@@ -6,7 +6,8 @@ SELECT takes all cases of the suite unless you say. The first instance of each o
 written as a script, and captured from that. Then what was captured is run. A row has what both
 verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
 Policies play no part, since a program has none: where values are compared, what counts is whether
-they differ. How strides are compared is taken over from the case. LOCKSTEP names another command than ci/lockstep."""
+they differ. How strides are compared is taken over from the case. LOCKSTEP names another command
+than ci/lockstep."""
 
 import argparse
 import dataclasses

@@ -175,6 +175,7 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if carry := captured.carry():
         case["carry"] = carry
     if first["raised"]:
+        case["outputs"] = case["outputs"] or [None]
         case["raises"] = {"class": first["raised"]["class"]}
     policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
     if captured.region["draws"]:
