@@ -6,7 +6,8 @@ SELECT takes all cases of the suite unless you say. The first instance of each o
 written as a script, and captured from that. Then what was captured is run. A row has what both
 verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
 Policies play no part, since a program has none: where values are compared, what counts is whether
-they differ. LOCKSTEP names another command than ci/lockstep."""
+they differ. How strides are compared is taken over from the case. LOCKSTEP names another command
+than ci/lockstep."""
 
 import argparse
 import dataclasses
@@ -102,11 +103,16 @@ def capture(script: pathlib.Path, folder: pathlib.Path, name: str) -> str:
         last = (done.stderr.strip().splitlines() or [""])[-1]
         return f"{len(found)} cases: {'; '.join(reasons) or last}"[:300]
     found[0].name = name
-    try:
-        cases.put(found[0], proof.EXACT, folder)
-    except cases.TooBig as error:
-        return str(error)
+    cases.put(found[0], proof.EXACT, folder)
     return ""
+
+
+def compare_strides(file: pathlib.Path, of: str) -> None:
+    """Has a captured case compare strides as the case does that it comes from."""
+    origin = HERE.parents[2] / "cases" / (of.split("[")[0].split("@")[0] + ".json")
+    strides = json.loads(origin.read_text("utf-8")).get("strides")
+    if strides is not None and file.exists():
+        file.write_text(cases.text(json.loads(file.read_text("utf-8")) | {"strides": strides}))
 
 
 def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
@@ -125,6 +131,7 @@ def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
             row.why = capture(script, captured, f"c{at}")
         except Exception as error:
             row.why = f"Lockstep failed: {error!r}"
+        compare_strides(captured / f"c{at}.json", row.id)
     files = sorted(captured.glob("*.json"), key=lambda each: int(each.stem[1:]))
     valid = [each for each in files if not _invalid(each, rows)]
     after = run([str(each) for each in valid], path, work / "new") if valid else {}

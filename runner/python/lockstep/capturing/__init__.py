@@ -11,6 +11,7 @@
     carried.py    what one call of a graph hands to the next
     spool.py      what was recorded, on disk at once: a program may end at any moment
     calls.py      every distinct call of an operator;  sweeps.py: these as a sweep
+    chains.py     which graphs are one case, and which of their calls it has
     cases.py      what was recorded as case files;  forms.py: their steps
     paths.py      what was asked for as a path
     proof.py      the runner's verdicts on the ways to write a case, and which one is kept

@@ -6,9 +6,9 @@ import json
 import pathlib
 import re
 import shutil
-from collections.abc import Iterator
 from typing import Any
 
+from .chains import carry_of, chains, differ, worth
 from .elements import elements_of
 from .forms import steps_of
 from .paths import NATIVE, Path, paths_of
@@ -100,10 +100,10 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
     the calls of one place whose shapes differ. Graphs that say nothing are left out."""
     chosen = [each for each in regions if not each["as_if"]]
     found: dict[str, Captured] = {}
-    for region in _merged(chosen or regions):
+    for region in chains(chosen or regions):
         if not region["calls"] or not region["program"] or not region["program"]["steps"]:
             continue
-        calls = _worth(region)
+        calls = worth(region)
         key = _digest([region["program"], calls])
         if key not in found:
             found[key] = Captured("", region, calls, folder / "values")
@@ -113,79 +113,11 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
         if region["asked"]["refused"]:
             captured.refused.append(region["asked"]["refused"])
         elif region["asked"]["backend"] or region["asked"].get("export"):
-            for path in paths_of(region["asked"], _differ(calls), region["draws"], stem):
+            for path in paths_of(region["asked"], differ(calls), region["draws"], stem):
                 if path.name not in [each.name for each in captured.paths]:
                     captured.paths.append(path)
     _name(list(found.values()), stem)
     return list(found.values())
-
-
-def _merged(regions: list[dict]) -> Iterator[dict]:
-    """Regions, a graph with sizes that vary together with those before it that it replaces."""
-    left = list(regions)
-    for region in regions:
-        if region not in left or not region["program"] or not _varies(region["program"]["steps"]):
-            continue
-        before = [
-            each
-            for each in left[: left.index(region)]
-            if each["program"]
-            and each["where"] == region["where"]
-            and each["asked"] == region["asked"]
-            and set(each["program"]["inputs"]) == set(region["program"]["inputs"])
-            and len(each["program"]["outputs"]) == len(region["program"]["outputs"])
-        ]
-        for each in before:
-            left.remove(each)
-        calls = [call for each in before for call in each["calls"]]
-        left[left.index(region)] = {**region, "calls": [*calls, *region["calls"]][:8]}
-    yield from left
-
-
-def _worth(region: dict) -> list[dict]:
-    """The calls that a case has: not those that repeat shapes, unless they go on from those before
-    them; not those that lack a gradient that the first one has."""
-    first, *later = region["calls"]
-    calls, follows = [first], True
-    for each in later:
-        keeps = set(first["backward"]) <= set(each["backward"])
-        if keeps and (follows or not each.get("repeats")):
-            calls.append(each if follows else {**each, "carried": {}})
-        follows = follows and keeps
-    if carry_of(region, calls):
-        return calls
-    return [each for each in calls if not each.get("repeats")]
-
-
-def carry_of(region: dict, calls: list[dict]) -> dict[str, str]:
-    """What each call after the first one takes over from the one before it: an input, and the name
-    of the output or input that it is then."""
-    found: dict[str, str] = {}
-    for name, place in (calls[1].get("carried", {}) if len(calls) > 1 else {}).items():
-        inputs = [call["inputs"] for call in calls]
-        is_view = any(
-            "view_of" in each[name] or any(o.get("view_of") == name for o in each.values())
-            for each in inputs
-        )
-        if is_view or any(call.get("carried", {}).get(name) != place for call in calls[2:]):
-            continue
-        if "input" in place:
-            found[name] = place["input"]
-        elif "ref" in (output := region["program"]["outputs"][place["output"]]):
-            found[name] = output["ref"]
-    return found
-
-
-def _differ(calls: list[dict]) -> bool:
-    """Whether calls have inputs of different shapes, or other modes in force."""
-    return not all(each.get("repeats") for each in calls[1:])
-
-
-def _varies(steps: list[dict]) -> bool:
-    return any(
-        step.get("op", "").startswith("aten::sym_") or _varies(step.get("steps", []))
-        for step in steps
-    )
 
 
 def _digest(value: Any) -> str:
@@ -243,6 +175,7 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
     if carry := captured.carry():
         case["carry"] = carry
     if first["raised"]:
+        case["outputs"] = case["outputs"] or [None]
         case["raises"] = {"class": first["raised"]["class"]}
     policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
     if captured.region["draws"]:

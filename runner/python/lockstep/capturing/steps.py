@@ -113,6 +113,13 @@ class Steps:
             self.steps.append({"with": dict(self.context), "steps": []})
         self.steps[-1]["steps"].append(step)
 
+    def raises(self) -> None:
+        """Says that the last step has raised: it would have a result, which nobody uses."""
+        last = self.steps[-1] if self.steps else {}
+        last = last["steps"][-1] if "with" in last else last
+        if last.get("let") == []:
+            last["let"] = [None]
+
     # A call ---------------------------------------------------------------------------------------
 
     def call(

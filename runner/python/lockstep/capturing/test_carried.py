@@ -123,3 +123,25 @@ def test_gradients_of_each_call_are_its_own(record, case_of):
     assert case["backward"] == {"of": ["sin"], "with": ["sin_gradient"]}
     assert case["inputs"]["sin_gradient"]["shape"] == [3]
     assert case["calls"][1]["sin_gradient"]["shape"] == [4]
+
+
+def test_one_graph_that_is_made_anew_for_other_ways_to_call_it(record, case_of):
+    ran = record(
+        """
+        def f(x): return x * 2
+        g = torch.compile(f, dynamic=False)
+        x = torch.randn(4, 3)
+        g(x)
+        g(torch.randn(2, 3))
+        with torch.no_grad():
+            g(torch.randn(3, 4).t())
+        g(torch.randn(4, 3, requires_grad=True))
+        torch._dynamo.reset()
+        g(torch.ones(4, 3))
+        """
+    )
+    one, graded, again = map(case_of, ran.cases)
+    assert [each.get("x", {}).get("shape") for each in one["calls"]] == [None, [2, 3], [4, 3]]
+    assert one["calls"][2]["context"] == {"grad": False}
+    # What has a gradient, or the same shapes anew, is a case of its own.
+    assert graded["inputs"]["x"]["requires_grad"] and "calls" not in again

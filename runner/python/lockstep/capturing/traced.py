@@ -43,6 +43,8 @@ class Trace(TorchFunctionMode):
             result = function(*args, **kwargs)
         except Exception:
             self.noted(function, args, kwargs, None)
+            for each in self.ways:
+                each.raised()
             raise
         self.noted(function, args, kwargs, result)
         return result
@@ -68,7 +70,12 @@ class Dispatched(TorchDispatchMode):
         if made_of is not None:
             with self:
                 return made_of(*args, **kwargs)
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except Exception:
+            self.way.noted(function, args, kwargs, None)
+            self.way.raised()
+            raise
         self.way.noted(function, args, kwargs, result)
         return result
 
@@ -108,6 +115,11 @@ class Way:
         except Exception as error:  # in the middle of what the program executes: never its own
             self.failed = Unsayable(f"Lockstep could not write it: {type(error).__name__}: {error}")
             self.failed.source = self.steps.source
+
+    def raised(self) -> None:
+        """Says that the call that was noted last has raised."""
+        if self.failed is None:
+            self.steps.raises()
 
     def note(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Writes one call. Raises `Unsayable`."""
