@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from typing import Any
 
 import pytest
 import torch
@@ -199,7 +200,7 @@ def test_of_a_device_that_failed_the_programs_error_is_told(monkeypatch):
 
     source = types.SimpleNamespace(constants={}, outputs=["y"])
     call: dict = {}
-    asked = types.SimpleNamespace(
+    asked: Any = types.SimpleNamespace(
         repeat=1,
         calls=[call],
         names=["x"],
@@ -217,21 +218,22 @@ def test_of_a_device_that_failed_the_programs_error_is_told(monkeypatch):
     def nobody():
         yield
 
-    settled = []
+    settled: list = []
     monkeypatch.setattr(program.accelerator, "synchronize", settled.append)
-    witness = types.SimpleNamespace(call=nobody, repetition=0)
-    stage = types.SimpleNamespace(last="run")
+    witness: Any = types.SimpleNamespace(call=nobody, repetition=0)
+    stage: Any = types.SimpleNamespace(last="run")
 
     def assertion(x):
         raise lost
 
-    executor = program.Executor(asked, Gone(), stage, witness)
+    gone: Any = Gone()
+    executor = program.Executor(asked, gone, stage, witness)
     observed = executor.observe(assertion, {})
     assert (observed["outcome"], settled) == ("raised", [])
     assert "device-side assert" in str(observed["error"])
     assert "after_error" not in observed
     # One that is raised later is raised while the call is waited for.
-    executor = program.Executor(asked, Gone(), stage, witness)
+    executor = program.Executor(asked, gone, stage, witness)
     with pytest.raises(Fault, match="settled"):
         monkeypatch.setattr(
             program.accelerator, "synchronize", lambda device: _raise(Fault("settled"))

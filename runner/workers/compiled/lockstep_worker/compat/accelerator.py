@@ -78,9 +78,9 @@ def no_accelerator() -> Iterator[None]:
     try:
         yield
     finally:
-        for owner, name, function in before:
-            if function is not None:
-                setattr(owner, name, function)
+        for owner, name, original in before:
+            if original is not None:
+                setattr(owner, name, original)
         for name in _REMEMBER:
             with contextlib.suppress(ImportError):
                 owner = importlib.import_module(name)
