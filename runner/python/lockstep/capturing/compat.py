@@ -254,6 +254,11 @@ def reads_a_number(function: Any) -> bool:
     )
 
 
+def lifts(function: Any) -> bool:
+    """Whether an operator hands over a tensor that torch has made of Python's numbers."""
+    return overload(function) == "aten::lift_fresh.default"
+
+
 def context_inside() -> dict:
     """The modes that are in force in the middle of a program, as the context of steps."""
     found: dict[str, Any] = {"grad": torch.is_grad_enabled()}

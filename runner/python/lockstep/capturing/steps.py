@@ -135,7 +135,7 @@ class Steps:
         if _is_number(result) and not _tensors((args, kwargs)):
             return self._scalar(target, args, kwargs, result, stem)
         if target in (torch.tensor, torch.as_tensor) and not _refs((args, kwargs)):
-            return self._literal(target(*args, **kwargs), stem)
+            return self.literal(target(*args, **kwargs), stem)
         step = self._as_operator(target, args, kwargs, result)
         if step is None:
             step = self._as_size(target, args, kwargs, result) or self._as_function(
@@ -164,7 +164,8 @@ class Steps:
         self.add({"let": [name], **step})
         return Ref(name, result)
 
-    def _literal(self, tensor: torch.Tensor, stem: str) -> Ref:
+    def literal(self, tensor: torch.Tensor, stem: str) -> Ref:
+        """Adds a tensor of the program's own; what stands for it."""
         name = self.fresh(stem)
         self.add({"let": [name], "tensor": {"literal": tensor.detach().clone()}})
         return Ref(name, compat.fakes()(tensor))

@@ -28,6 +28,17 @@ def test_a_transform(record, name, grad):
     assert all(step["op"].startswith("aten::") for step in ran.only().program["steps"])
 
 
+def test_a_tensor_of_numbers_inside_a_transform(record):
+    ran = record(
+        """
+        def f(x): return (x * torch.tensor([1.0, 2.0, 4.0]).cumsum(0)).sum()
+        torch.compile(torch.func.grad(f))(torch.ones(3))
+        """
+    )
+    steps = ran.only().program["steps"]
+    assert [each["tensor"]["literal"]["shape"] for each in steps if "tensor" in each] == [[3]]
+
+
 def test_a_functional_call_with_per_sample_gradients(record):
     ran = record(
         """

@@ -220,6 +220,10 @@ class Below(Way):
         made = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
         if made and all(each.device.type == "meta" for each in made):
             return  # torch asks itself for a shape
+        if compat.lifts(function) and self.known(args[0]) is None:
+            # Made of Python's numbers, of which none was read from a tensor.
+            self.name(result, self.steps.literal(args[0], "literal"))
+            return
         super().note(function, args, kwargs, result)
 
 
