@@ -37,9 +37,13 @@ class State:
         self._left = []
 
     def end(self, outputs: Any, inputs: dict[str, torch.Tensor], written: list[str]) -> None:
-        """Notes what the call has left: its outputs, and the inputs that it wrote to."""
+        """Notes what the call has left: the inputs that it wrote to, and its outputs."""
         named: list[tuple[dict, Any]] = [({"input": name}, inputs[name]) for name in written]
-        named += [({"output": at}, each) for at, each in enumerate(outputs)]
+        named += [
+            ({"output": at}, each)
+            for at, each in enumerate(outputs)
+            if not any(_equal(each, given) for given in inputs.values())  # no news
+        ]
         self._left = [
             _left(place, each)
             for place, each in named
@@ -78,6 +82,15 @@ def _left(place: dict, tensor: torch.Tensor) -> Left:
     flat = tensor.detach().reshape(-1)
     telling = flat.numel() > 1 and bool((flat != flat[0]).any())
     return Left(place, _shaped(tensor), _digest(tensor), telling, weakref.ref(tensor))
+
+
+def _equal(one: Any, other: torch.Tensor) -> bool:
+    return (
+        isinstance(one, torch.Tensor)
+        and tensors.is_writable(one)
+        and _shaped(one) == _shaped(other)
+        and _digest(one) == _digest(other)
+    )
 
 
 def _shaped(tensor: torch.Tensor) -> tuple:

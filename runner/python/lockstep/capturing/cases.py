@@ -231,8 +231,11 @@ def write_paths(all_: list[Captured], folder: pathlib.Path) -> list[pathlib.Path
 
 def _input(described: dict, values: pathlib.Path, way: Way, seed: int, others: dict) -> dict:
     """An input of a case."""
-    if "view_of" in described:
-        found: dict[str, Any] = {"view_of": described["view_of"]}
+    if described.get("zero_tensor"):
+        found: dict[str, Any] = {"dtype": described["dtype"], "shape": described["shape"]}
+        found["zero_tensor"] = True
+    elif "view_of" in described:
+        found = {"view_of": described["view_of"]}
         if described["dtype"] != others[described["view_of"]]["dtype"]:
             found["dtype"] = described["dtype"]
         found |= {"shape": described["shape"], "strides": described["strides"]}

@@ -7,7 +7,12 @@ from typing import Any
 
 import torch
 
+from . import worker
 from .spool import Spool
+
+worker.load()
+
+from lockstep_worker.compat.carry import is_zero_tensor  # noqa: E402  (its package is loaded above)
 
 #: The most elements of a tensor that is always written out.
 SMALL = 64
@@ -27,10 +32,13 @@ def describe(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str,
     With no spool the bytes stay where they are, and `digest` tells them apart. Raises `Unwritable`
     and `Full`."""
     groups: dict[int, list[str]] = {}
+    described: dict[str, dict] = {}
     for name, tensor in tensors.items():
         _check(tensor)
+        if is_zero_tensor(tensor):
+            described[name] = _place(tensor, 0) | _facts(tensor) | {"zero_tensor": True}
+            continue
         groups.setdefault(_storage(tensor, name), []).append(name)
-    described: dict[str, dict] = {}
     for names in groups.values():
         described.update(_group({name: tensors[name] for name in names}, spool))
     return {name: described[name] for name in tensors}
@@ -125,6 +133,8 @@ def _facts(tensor: torch.Tensor) -> dict:
 def bytes_of(flat: torch.Tensor) -> bytes:
     """The bytes of the elements of a dense tensor."""
     here = flat.contiguous().cpu()
+    if is_zero_tensor(here):
+        return bytes(here.numel() * here.element_size())
     size = here.numel() * here.element_size()
     return ctypes.string_at(here.data_ptr(), size) if size else b""
 
@@ -132,6 +142,9 @@ def bytes_of(flat: torch.Tensor) -> bytes:
 def tensor_of(described: dict, data: bytes, base: torch.Tensor | None = None) -> torch.Tensor:
     """The tensor that was described, new; a view of `base` where it was one."""
     dtype = getattr(torch, described["dtype"])
+    if described.get("zero_tensor"):
+        made = torch._efficientzerotensor(described["shape"], dtype=dtype)
+        return made.requires_grad_(described.get("requires_grad", False))
     if base is None:
         base = torch.empty(described["storage"], dtype=dtype)
         ctypes.memmove(base.data_ptr(), data, len(data))

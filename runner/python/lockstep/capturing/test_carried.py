@@ -82,8 +82,10 @@ def test_what_changes_between_calls_is_no_state(record, case_of):
             loss = f(torch.randn(5, 3)).square().sum()
             optimizer.zero_grad(); loss.backward(); optimizer.step()
         g = torch.compile(lambda x: x * 0)
+        h, x = torch.compile(lambda x: x + 0), torch.randn(3)
         for _ in range(3):
             g(torch.zeros(2))
+            h(x)
         """
     )
     for each in ran.cases:

@@ -77,3 +77,12 @@ def test_elements_are_written_to_the_bit():
         name = str(dtype).removeprefix("torch.")
         text = json.dumps(list(elements_of(name, tensors.bytes_of(exact))))
         assert torch.equal(torch.tensor(json.loads(text), dtype=dtype), exact), (dtype, text)
+
+
+def test_torchs_zero_tensor_stays_one(record, case_of):
+    one = record(
+        "z = torch._efficientzerotensor(2, 3)\n"
+        "torch.compile(lambda x, z: x + z)(torch.ones(2, 3), z)"
+    ).only()
+    zero = {"dtype": "float32", "shape": [2, 3], "zero_tensor": True}
+    assert case_of(one)["inputs"]["z"] == zero
