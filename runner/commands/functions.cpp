@@ -2,35 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
-
 #include "base/reader.h"
 #include "base/text.h"
-#include "cases/decode.h"
 #include "run/python_worker.h"
 #include "run/workers.h"
 
 namespace lockstep {
 namespace {
-
-/// The public functions that a file calls, whatever is chosen of its matrix; none of a case that
-/// demands another torch, which may have what this one lacks.
-std::set<std::string> functions_of(const CaseFile& file, const Registry* registry,
-                                   const PythonOperators* python) {
-  std::set<std::string> names;
-  for (const MatrixChoice& choice : file.choices) {
-    Diagnostics ignored;
-    std::vector<std::string> unknown;
-    const auto declared = decode_case(file.file, substitute(file.file.root, choice, "cpu", unknown),
-                                      file.id, {registry, "cpu", false, python}, ignored);
-    if (!declared || !declared->requires_torch.empty()) continue;
-    for (const std::string& name : declared->operators) {
-      if (name.starts_with("torch.")) names.insert(name);
-    }
-  }
-  return names;
-}
 
 /// Where a text stands in a document, first; "" where it stands nowhere.
 std::string pointer_of(const Json& json, const std::string& text, const std::string& here = "") {
@@ -44,18 +22,17 @@ std::string pointer_of(const Json& json, const std::string& text, const std::str
 
 }  // namespace
 
-std::vector<std::string> check_functions(const SessionSettings& settings,
-                                         const std::vector<CaseFile>& files,
-                                         const Registry* registry, const PythonOperators* python,
-                                         Diagnostics& diagnostics) {
-  std::map<const CaseFile*, std::set<std::string>> called;
-  std::set<std::string> all;
-  for (const CaseFile& file : files) {
-    auto names = functions_of(file, registry, python);
-    if (names.empty()) continue;
-    all.insert(names.begin(), names.end());
-    called.emplace(&file, std::move(names));
+void note_functions(const CaseFile& file, const Case& declared, CalledFunctions& called) {
+  if (!declared.requires_torch.empty()) return;
+  for (const std::string& name : declared.operators) {
+    if (name.starts_with("torch.")) called[&file].insert(name);
   }
+}
+
+std::vector<std::string> check_functions(const SessionSettings& settings,
+                                         const CalledFunctions& called, Diagnostics& diagnostics) {
+  std::set<std::string> all;
+  for (const auto& [file, names] : called) all.insert(names.begin(), names.end());
   if (all.empty()) return {};
   const auto answer =
       ask_python_worker(settings.python, "backends",

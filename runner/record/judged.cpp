@@ -68,12 +68,12 @@ std::optional<double> min_judged(const RunInfo& info, bool strict) {
 }
 
 std::string judged_too_little(const RunRecord& record, bool strict) {
-  if (std::string own = judged_nothing_of_own(record); !own.empty() && !record.info.shard)
-    return own;
+  // Of a shard too little may be judged by chance: the whole run is asked.
+  if (record.info.shard) return {};
+  if (std::string own = judged_nothing_of_own(record); !own.empty()) return own;
   const std::optional<double> least = min_judged(record.info, strict);
   const Judged counts = judged(record);
-  // Of a shard too little may be judged by chance: the whole run is asked.
-  if (!least || record.info.shard || counts.percent() >= *least) return {};
+  if (!least || counts.percent() >= *least) return {};
   std::map<Status, std::size_t> others;
   for (const Verdict& verdict : record.verdicts) {
     if (!beyond_the_compiler(verdict) && !is_judged(verdict.found)) ++others[verdict.found.status];

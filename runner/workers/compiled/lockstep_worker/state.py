@@ -12,6 +12,7 @@ import torch
 #: What a mode says that is none of torch's and that nobody has touched.
 AS_BEFORE = "as before"
 _LEAST = 5e-324
+_LIBC = ctypes.CDLL(None)
 
 
 def _environment() -> dict[str, str]:
@@ -35,7 +36,7 @@ SURROUNDINGS: dict[str, Callable[[], object]] = {
     "default_device": lambda: str(torch.get_default_device()),
     "matmul_precision": torch.get_float32_matmul_precision,
     "anomaly": torch.is_anomaly_enabled,
-    "rounding": lambda: ctypes.CDLL(None).fegetround(),
+    "rounding": _LIBC.fegetround,
     "subnormals": _subnormals,
 }
 
