@@ -174,9 +174,9 @@ def write(captured: Captured, way: Way, about: str = "") -> str:
         case["backward"] = backward
     if carry := captured.carry():
         case["carry"] = carry
-    if first["raised"]:
+    if raised := captured.calls[-1]["raised"]:
         case["outputs"] = case["outputs"] or [None]
-        case["raises"] = {"class": first["raised"]["class"]}
+        case["raises"] = {"class": raised["class"]}
     policies = {"*": "bits"} if way.strict else {"*": way.policy} if way.policy else {}
     if captured.region["draws"]:
         policies |= {NATIVE: "metadata"}

@@ -72,10 +72,12 @@ def _replaced(regions: list[dict]) -> list[dict]:
 
 def worth(region: dict) -> list[dict]:
     """The calls that a case has: not those that repeat shapes, unless they go on from those before
-    them; not those that lack a gradient that the first one has."""
+    them; not those that lack a gradient that the first one has, and none after an error."""
     first, *later = region["calls"]
     calls, follows = [first], True
     for each in later:
+        if calls[-1]["raised"]:
+            break
         keeps = set(first["backward"]) <= set(each["backward"])
         if keeps and (follows or not each.get("repeats")):
             calls.append(each if follows else {**each, "carried": {}})

@@ -280,15 +280,13 @@ class GraphRegion(Region):
             return self.module.forward(*args)
         try:
             inputs = self.inputs.of(args)
-            key = tuple(
-                (tuple(a.shape), a.stride(), a.dtype) if isinstance(a, torch.Tensor) else type(a)
-                for a in args
-            )
-            noted = self.begin(inputs, key)
+            noted = self.begin(inputs, tensors.way_of(args))
             seed = torch.get_rng_state()
             try:
                 outputs = self.module.forward(*args)
             except Exception as error:
+                if noted is None and not any(each["written"] for each in self.json["calls"]):
+                    noted = self.begin(inputs, type(error))  # they are what they were before it
                 if noted is not None:
                     self.raised(noted, error)
                 raise

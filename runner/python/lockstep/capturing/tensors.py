@@ -72,6 +72,24 @@ def is_writable(tensor: torch.Tensor) -> bool:
     return True
 
 
+def way_of(args: tuple) -> tuple:
+    """What two calls have in common of which one is enough: dtypes, shapes, strides, and which
+    arguments share memory."""
+    first: dict[int, int] = {}
+    found: list[Any] = []
+    for at, each in enumerate(args):
+        if not isinstance(each, torch.Tensor):
+            found.append(type(each))
+            continue
+        owner = at
+        if each.layout == torch.strided and not is_zero_tensor(each) and each.numel():
+            owner = first.setdefault(each.untyped_storage()._cdata, at)
+        lazy = each.is_conj(), each.is_neg()
+        strides = each.stride() if each.layout == torch.strided else None
+        found.append((tuple(each.shape), strides, each.dtype, owner, *lazy))
+    return tuple(found)
+
+
 def _group(tensors: dict[str, torch.Tensor], spool: Spool | None) -> dict[str, dict]:
     """Tensors of one storage: the first has it, the others are views of that."""
     (first, base), *others = tensors.items()

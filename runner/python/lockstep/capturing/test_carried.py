@@ -147,3 +147,22 @@ def test_one_graph_that_is_made_anew_for_other_ways_to_call_it(record, case_of):
     assert one["calls"][2]["context"] == {"grad": False}
     # What has a gradient, or the same shapes anew, is a case of its own.
     assert graded["inputs"]["x"]["requires_grad"] and "calls" not in again
+
+
+def test_calls_that_share_memory_or_raise_are_calls_of_the_case(record, case_of):
+    ran = record(
+        """
+        f = torch.compile(lambda x, y: x.mul_(2) + y, backend="eager")
+        x = torch.randn(3)
+        for y in (torch.randn(3), x[:], torch.randn(3)):
+            f(x, y)
+        g = torch.compile(lambda x, i: x.index_select(0, i), backend="eager")
+        for i in ([0, 1], [2, 2], [1, 7]):
+            g(x, torch.tensor(i))
+        """
+    )
+    assert ran.status == 1 and "IndexError" in ran.errors
+    shared, raising = map(case_of, ran.cases)
+    assert [call.get("y", {}).get("view_of") for call in shared["calls"]] == [None, "x"]
+    assert raising["raises"] == {"class": "IndexError"}
+    assert [call.get("i", {}).get("values") for call in raising["calls"]] == [None, [1, 7]]
