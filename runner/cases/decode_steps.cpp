@@ -106,8 +106,9 @@ class StepDecoder {
 
   /// Whether an operator is one that C++ does not have, and Python does.
   bool written_in_python(const std::string& text) const {
-    if (text.find("::") == std::string::npos || context_.registry == nullptr ||
-        context_.registry->find(text.substr(0, text.rfind('.'))) != nullptr)
+    if (text.find("::") == std::string::npos ||
+        (context_.registry != nullptr &&
+         context_.registry->find(text.substr(0, text.rfind('.'))) != nullptr))
       return false;
     return is_prim(text) || (context_.python != nullptr && context_.python->has(text));
   }
