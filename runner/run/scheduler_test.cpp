@@ -553,6 +553,49 @@ TEST_F(Schedulers, MakeAGoldOnceForAllThatAskForIt) {
   EXPECT_EQ(std::adjacent_find(golds.begin(), golds.end()), golds.end());
 }
 
+/// A case whose step is a function of Python, which C++ cannot make golds of.
+constexpr const char* kCalls = R"({
+  "format": 1, "title": "adds its input to itself in Python",
+  "inputs": {"x": {"dtype": "float32", "shape": [2, 4], "fill": {"arange": {"start": 1}}}},
+  "steps": [{"let": "y", "call": "torch.add", "args": ["%x", "%x"]}],
+  "outputs": ["y"]
+})";
+
+TEST_F(Schedulers, LowerAProgramOnceBeforeItsGolds) {
+  Diagnostics diagnostics;
+  suite_ = {parse_case_file({"cases/bugs/2.json", kCalls, {}}, diagnostics)};
+  const Plan made = plan({"bad", "worse"});
+  const Json operators = {{"steps", Json::array({"what it calls"})}};
+  for (const bool can : {true, false}) {
+    std::vector<std::string> order;  // lowered first, then the golds
+    FakeEngine engine(2, [&](const Job& job) {
+      const Json& message = job.parts.at(0).message;
+      const bool lowers = job.id.ends_with("(lowered)");
+      if (lowers) {
+        order.emplace_back("lowered");
+        EXPECT_EQ(job.parts[0].worker.name, "bad") << "the worker of the path that asks first";
+        Observation seen;
+        seen.outcome = can ? Outcome::returned : Outcome::lost;
+        seen.lowered = operators;
+        return seen;
+      }
+      if (job.id.ends_with("gold)")) {
+        order.emplace_back("gold");
+        EXPECT_EQ(message["program"] == operators, can) << job.id;
+        Observation seen;
+        seen.outcome = Outcome::unsupported;
+        return seen;
+      }
+      return returned(job, is_of_path(job, "bad") || is_of_path(job, "worse"));
+    });
+    const auto result = verdicts(made, engine, options(4));
+    for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" value_diverges")) << line;
+    ASSERT_GT(order.size(), 1U);
+    EXPECT_EQ(order.front(), "lowered");
+    EXPECT_EQ(std::count(order.begin(), order.end(), "lowered"), 1);
+  }
+}
+
 TEST_F(Schedulers, HalveASharedGraphThatFails) {
   Plan made = plan({"crowded"});
   for (Instance& instance : made.instances) {
