@@ -66,6 +66,7 @@ def archive(vendor):
     done = vendor("certify", "--level", "tiny-1", "--path", "vendor")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "A compiler of six operators conforms to Lockstep tiny-1 on cpu" in done.stdout
+    assert " verify --suite . vendor-tiny-1.tar` checks it" in done.stderr
     return vendor.folder / "vendor-tiny-1.tar"
 
 

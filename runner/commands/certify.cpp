@@ -60,7 +60,9 @@ Exit command_certify(const CertifyRequest& request) {
     print_error(written.error());
     return Exit::internal;
   }
-  fmt::print(stderr, "the archive: {}; `{} verify {}` checks it\n", out.string(), launcher,
+  const Surroundings& at = request.basis.at;
+  const std::string suite = at.own_suite ? " --suite " + shell_quote(at.suite.string()) : "";
+  fmt::print(stderr, "the archive: {}; `{} verify{} {}` checks it\n", out.string(), launcher, suite,
              shell_quote(out.string()));
   return Exit::ok;
 }
