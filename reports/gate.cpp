@@ -1,6 +1,7 @@
 #include "reports/gate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -14,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kChangesListed = 20;  ///< changes of a transition on the console
+constexpr std::size_t kRowsListed = 20;  ///< rows of a transition on the console
 constexpr std::size_t kMarkdownLimit = 60'000;
 
 /// "torch 2.13.0+cpu, AVX2, level core, 2026-11-21T10:00:00Z".
@@ -42,6 +43,19 @@ Json side(const RunRecord& record, const std::optional<std::size_t>& place) {
   return json;
 }
 
+Json row_json(const GateRow& row) {
+  Json json = {{"transition", info(row.transition).name},
+               {"name", row.name},
+               {"fails", row.fails},
+               {"changes", row.changes.size()},
+               {"example", row.example->change.id}};
+  if (!row.paths.empty()) json["paths"] = row.paths;
+  if (!row.dtypes.empty()) json["dtypes"] = row.dtypes;
+  if (row.known != nullptr) json["known"] = row.known->reason;
+  if (!row.links.empty()) json["links"] = row.links;
+  return json;
+}
+
 Json about(const RunRecord& record) {
   return {{"name", name_of(record)},
           {"started", record.info.started},
@@ -58,6 +72,77 @@ std::string repro_of(const Gate& gate, const GatedChange& each) {
   return each.change.before ? gate.before->verdicts[*each.change.before].origin.repro : "";
 }
 
+std::string closing_sentence(const ClosingRows& closing) {
+  const std::size_t unknown = closing.rows - closing.known;
+  std::string text =
+      fmt::format("{} in {} {} worse", counted(closing.rows, "fingerprint"),
+                  counted(closing.verdicts, "verdict"), closing.rows == 1 ? "is" : "are");
+  text += fmt::format("; {} {} unknown to the suite", unknown, unknown == 1 ? "is" : "are");
+  if (closing.reported > 0)
+    text +=
+        fmt::format(", {} {} a report", closing.reported, closing.reported == 1 ? "has" : "have");
+  return text;
+}
+
+/// A row on the console.
+std::string row_text(const Gate& gate, const GateRow& row, const Style& style, bool verbose) {
+  const std::string label(info(row.transition).label);
+  std::string text = fmt::format("{}  {}",
+                                 row.fails                ? style.bad(label)
+                                 : row.allowed != nullptr ? style.odd(label + " (allowed)")
+                                                          : style.strong(label),
+                                 one_line(clean(row.name), 200));
+  if (row.is_of_verdicts()) text += style.faint("  " + one_line(clean(about_row(row)), 200));
+  text += fmt::format("\n    {}\n", one_line(clean(row.example->change.text), 400));
+  if (row.is_of_verdicts() && !verbose)
+    text += "    " + style.faint(one_line(clean(row.example->change.id), 400)) + "\n";
+  if (row.known != nullptr)
+    text += fmt::format("    known: {}\n", one_line(clean(row.known->reason), 400));
+  for (const std::string& link : row.links) text += "    " + one_line(clean(link)) + "\n";
+  if (row.allowed != nullptr)
+    text += fmt::format("    {}: {}\n", clean(row.allowed->where),
+                        one_line(clean(row.allowed->reason)));
+  const std::string repro = repro_of(gate, *row.example);
+  if (row.fails && !repro.empty()) text += "    " + style.command(clean(repro)) + "\n";
+  if (!verbose || !row.is_of_verdicts()) return text;
+  for (const GatedChange* each : row.changes)
+    text += fmt::format("        {}  {}\n", clean(each->change.id),
+                        one_line(clean(each->change.text), 400));
+  return text;
+}
+
+/// The transitions that occur, with what they count.
+std::string transitions_table(const Gate& gate, const Style& style) {
+  const auto groups = gate.by_transition();
+  if (groups.empty()) return {};
+  std::size_t width = std::string_view("transition").size();
+  for (const auto& [transition, group] : groups)
+    width = std::max(width, info(transition).label.size());
+  std::string text = style.strong(
+      fmt::format("{:<{}}  {:>7}  {:>7}\n", "transition", width, "changes", "failing"));
+  for (const auto& [transition, group] : groups) {
+    const std::size_t failing = failing_of(group);
+    text += fmt::format("{:<{}}  {:>7}  {:>7}\n", info(transition).label, width, group.size(),
+                        failing == 0 ? std::string("-") : std::to_string(failing));
+  }
+  return text + "\n";
+}
+
+/// What eager itself does otherwise, on the console.
+std::string eager_text(const EagerComparison& eager, const Style& style, bool verbose) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const EagerChange& each : eager.changes) {
+    if (!verbose && ++shown > kRowsListed) break;
+    text += fmt::format("eager differs  {}  {}\n", clean(each.instance),
+                        one_line(clean(each.text), 200));
+  }
+  if (!verbose && eager.changes.size() > kRowsListed)
+    text += style.faint(
+        fmt::format("    and {} more: -v lists them\n", eager.changes.size() - kRowsListed));
+  return text + eager_line(eager) + "\n\n";
+}
+
 }  // namespace
 
 std::string said_by(const RunRecord& record, const char* worker, const char* key) {
@@ -68,15 +153,24 @@ std::string said_by(const RunRecord& record, const char* worker, const char* key
 }
 
 std::string gate_counts(const Gate& gate) {
-  const std::size_t failing = gate.failing();
-  return fmt::format(
-      "{} unchanged, {}{}", counted(gate.unchanged, "verdict"),
-      counted(gate.changes.size(), "change"),
-      failing == 0 ? "" : fmt::format(", {} of which fail{}", failing, failing == 1 ? "s" : ""));
+  return fmt::format("{} unchanged, {}", counted(gate.unchanged, "verdict"),
+                     counted(gate.changes.size(), "change"));
 }
 
-std::string gate_outcome(const Gate& gate) {
-  return fmt::format("{}: the gate is {}", gate_counts(gate), gate.is_open() ? "open" : "closed");
+std::string gate_reason(const Gate& gate, const std::vector<GateRow>& rows) {
+  return gate.is_open() ? gate_counts(gate) : closing_sentence(closing_rows(rows));
+}
+
+std::string gate_outcome(const Gate& gate, const std::vector<GateRow>& rows) {
+  return fmt::format("the gate is {}: {}", gate.is_open() ? "open" : "closed",
+                     gate_reason(gate, rows));
+}
+
+std::string about_row(const GateRow& row) {
+  std::vector<std::string> parts = {counted(row.changes.size(), "verdict")};
+  if (!row.dtypes.empty()) parts.push_back(fmt::format("{}", fmt::join(row.dtypes, ", ")));
+  if (!row.paths.empty()) parts.push_back(fmt::format("{}", fmt::join(row.paths, ", ")));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string eager_line(const EagerComparison& eager) {
@@ -90,85 +184,74 @@ std::string eager_line(const EagerComparison& eager) {
 }
 
 std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
+  const std::vector<GateRow> rows = rows_of(gate);
   std::string text =
-      fmt::format("before  {}\nafter   {}\n\n", name_of(*gate.before), name_of(*gate.after));
-  const auto groups = gate.by_transition();
-  for (const auto& [transition, group] : groups) {
-    std::size_t shown = 0;
-    for (const GatedChange* each : group) {
-      if (!verbose && ++shown > kChangesListed) break;
-      const std::string label(info(transition).label);
-      text += fmt::format("{}  {}\n    {}\n",
-                          each->fails     ? style.bad(label)
-                          : each->allowed ? style.odd(label + " (allowed)")
-                                          : style.strong(label),
-                          clean(each->change.id), one_line(clean(each->change.text), 400));
-      if (each->allowed != nullptr)
-        text += fmt::format("    {}: {}\n", clean(each->allowed->where),
-                            one_line(clean(each->allowed->reason)));
-      if (const std::string repro = repro_of(gate, *each); each->fails && !repro.empty())
-        text += "    " + style.command(clean(repro)) + "\n";
-    }
-    if (!verbose && group.size() > kChangesListed)
-      text += style.faint(
-          fmt::format("    and {} more: -v lists them\n", group.size() - kChangesListed));
+      fmt::format("before  {}\nafter   {}\n", name_of(*gate.before), name_of(*gate.after));
+  if (!gate.unlike.empty()) text += style.odd("not compared like with like:") + "\n";
+  for (const std::string& line : gate.unlike) text += "    " + one_line(clean(line)) + "\n";
+  text += "\n";
+  std::map<Transition, std::size_t> shown;
+  for (const GateRow& row : rows) {
+    if (verbose || ++shown[row.transition] <= kRowsListed)
+      text += row_text(gate, row, style, verbose);
   }
-  if (!groups.empty()) text += "\n";
-  std::size_t width = std::string_view("transition").size();
-  for (const auto& [transition, group] : groups)
-    width = std::max(width, info(transition).label.size());
-  if (!groups.empty())
-    text += style.strong(
-        fmt::format("{:<{}}  {:>7}  {:>7}\n", "transition", width, "changes", "failing"));
-  for (const auto& [transition, group] : groups) {
-    const std::size_t failing = failing_of(group);
-    text += fmt::format("{:<{}}  {:>7}  {:>7}\n", info(transition).label, width, group.size(),
-                        failing == 0 ? std::string("-") : std::to_string(failing));
+  for (const auto& [transition, count] : shown) {
+    if (!verbose && count > kRowsListed)
+      text += style.faint(fmt::format("{}: and {} more: -v lists them\n", info(transition).label,
+                                      count - kRowsListed));
   }
-  if (!groups.empty()) text += "\n";
+  if (!rows.empty()) text += "\n";
+  text += transitions_table(gate, style);
   for (const Allowance* each : gate.unused)
     text += fmt::format("{}: `{}` lets nothing pass: remove it\n", clean(each->where),
                         info(each->transition).name);
-  if (gate.eager) {
-    std::size_t shown = 0;
-    for (const EagerChange& each : gate.eager->changes) {
-      if (!verbose && ++shown > kChangesListed) break;
-      text += fmt::format("eager differs  {}  {}\n", clean(each.instance),
-                          one_line(clean(each.text), 200));
-    }
-    if (!verbose && gate.eager->changes.size() > kChangesListed)
-      text += style.faint(fmt::format("    and {} more: -v lists them\n",
-                                      gate.eager->changes.size() - kChangesListed));
-    text += eager_line(*gate.eager) + "\n\n";
-  }
-  const std::string last = gate_outcome(gate);
+  if (gate.eager) text += eager_text(*gate.eager, style, verbose);
+  if (!gate.is_open()) text += gate_counts(gate) + "\n";
+  const std::string last = gate_outcome(gate, rows);
   return text + (gate.is_open() ? style.good(last) : style.bad(last)) + "\n";
 }
 
+namespace {
+
+/// A row in Markdown.
+std::string markdown_item(const GateRow& row) {
+  std::string item = fmt::format("- {}", markdown_code(row.name));
+  if (row.is_of_verdicts()) item += fmt::format(" ({})", markdown(about_row(row), 200));
+  item += fmt::format(": {}", markdown(row.example->change.text, 400));
+  if (row.known != nullptr) item += fmt::format(" *known: {}*", markdown(row.known->reason, 400));
+  for (const std::string& link : row.links) item += " " + markdown(link);
+  if (row.allowed != nullptr) item += fmt::format(" *allowed: {}*", markdown(row.allowed->reason));
+  return item + "\n";
+}
+
+}  // namespace
+
 std::string gate_markdown(const Gate& gate) {
-  std::string text = fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(gate_outcome(gate)),
-                                 markdown(name_of(*gate.before)), markdown(name_of(*gate.after)));
+  const std::vector<GateRow> rows = rows_of(gate);
+  std::string text =
+      fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(gate_outcome(gate, rows)),
+                  markdown(name_of(*gate.before)), markdown(name_of(*gate.after)));
+  for (const std::string& line : gate.unlike)
+    text += fmt::format("> not compared like with like: {}\n\n", markdown(line, 400));
   const auto groups = gate.by_transition();
   if (!groups.empty()) text += "| transition | changes | failing |\n|:--|--:|--:|\n";
   for (const auto& [transition, group] : groups)
     text +=
         fmt::format("| {} | {} | {} |\n", info(transition).label, group.size(), failing_of(group));
   constexpr std::string_view kEnd = "\nand {} more\n";
-  for (const auto& [transition, group] : groups) {
+  for (auto row = rows.begin(); row != rows.end();) {
+    const Transition transition = row->transition;
+    const auto end = std::find_if(
+        row, rows.end(), [&](const GateRow& each) { return each.transition != transition; });
     std::string part = fmt::format("\n### {}\n\n{}.\n\n", info(transition).label,
                                    markdown(info(transition).meaning));
-    std::size_t told = 0;
-    for (const GatedChange* each : group) {
-      std::string item =
-          fmt::format("- {}: {}", markdown_code(each->change.id), markdown(each->change.text, 400));
-      if (each->allowed != nullptr)
-        item += fmt::format(" *allowed: {}*", markdown(each->allowed->reason));
-      item += "\n";
+    for (; row != end; ++row) {
+      const std::string item = markdown_item(*row);
       if (text.size() + part.size() + item.size() + kEnd.size() + 16 > kMarkdownLimit) break;
       part += item;
-      ++told;
     }
-    if (told < group.size()) part += fmt::format(kEnd, group.size() - told);
+    if (row != end) part += fmt::format(kEnd, end - row);
+    row = end;
     if (text.size() + part.size() > kMarkdownLimit) break;
     text += part;
   }
@@ -208,6 +291,8 @@ Json gate_json(const Gate& gate) {
                            {"link", each.allowed->link}};
     changes.push_back(std::move(change));
   }
+  Json rows = Json::array();
+  for (const GateRow& row : rows_of(gate)) rows.push_back(row_json(row));
   Json unused = Json::array();
   for (const Allowance* each : gate.unused) unused.push_back(each->where);
   Json json = {{"format", 1},
@@ -215,7 +300,9 @@ Json gate_json(const Gate& gate) {
                {"after", about(*gate.after)},
                {"failing", gate.failing()},
                {"unchanged", gate.unchanged},
+               {"unlike", gate.unlike},
                {"counts", std::move(counts)},
+               {"rows", std::move(rows)},
                {"changes", std::move(changes)},
                {"unused", std::move(unused)}};
   if (gate.eager) {

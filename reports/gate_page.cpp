@@ -1,7 +1,6 @@
 #include "reports/gate_page.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,21 +8,21 @@
 #include "base/text.h"
 #include "record/tally.h"
 #include "reports/closing.h"
+#include "reports/gate_flow.h"
 #include "reports/html/assets.h"
 #include "reports/markup.h"
 #include "reports/story.h"
-#include "verdict/fingerprint.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kFingerprintsNamed = 12;  ///< of each transition, the most frequent ones
+constexpr std::size_t kVerdictsListed = 200;  ///< of a row
 
-/// The look of a change: as that of a verdict that does the same to a run.
-const ColumnInfo& look_of(const GatedChange& each) {
-  const Transition transition = each.change.transition;
-  const Column column = each.fails                             ? Column::failing
-                        : each.allowed != nullptr              ? Column::waived
+/// The look of a row: as that of a verdict that does the same to a run.
+const ColumnInfo& look_of(const GateRow& row) {
+  const Transition transition = row.transition;
+  const Column column = row.fails                              ? Column::failing
+                        : row.allowed != nullptr               ? Column::waived
                         : transition >= Transition::now_judged ? Column::fixed
                         : transition == Transition::grade_lost ||
                                 transition == Transition::changed || info(transition).fails
@@ -70,46 +69,104 @@ const Verdict* verdict_in(const RunRecord* record, const std::optional<std::size
   return place ? &record->verdicts[*place] : nullptr;
 }
 
-std::string item(const Gate& gate, const GatedChange& each) {
-  const Change& change = each.change;
-  const ColumnInfo& look = look_of(each);
+/// "conform (bits) → value diverges": what became of a verdict.
+std::string turn(const Gate& gate, const Change& change) {
+  const Verdict* before = verdict_in(gate.before, change.before);
+  const Verdict* after = verdict_in(gate.after, change.after);
+  return fmt::format("{} <span aria-label=\"became\">→</span> {}",
+                     before != nullptr ? badge(*before) : "<i>nothing</i>",
+                     after != nullptr ? badge(*after) : "<i>nothing</i>");
+}
+
+/// What happened, in the words of the smallest verdict that shows it.
+std::string why(const Gate& gate, const GateRow& row) {
+  const Change& change = row.example->change;
+  if (!row.is_of_verdicts())
+    return fmt::format("<p>{}</p>\n", html_text(one_line(change.text, 2000)));
+  const Verdict* before = verdict_in(gate.before, change.before);
+  const Verdict* after = verdict_in(gate.after, change.after);
+  const Verdict& told = after != nullptr ? *after : *before;
+  const bool conforms = told.found.status == Status::conform;
+  std::string text = fmt::format("<p class=\"turn\">{}</p>\n", turn(gate, change));
+  text += fmt::format(
+      "<p class=\"why\">{}</p>\n",
+      html_text(one_line(
+          conforms && before != nullptr ? "it was: " + headline(*before) : headline(told), 1000)));
+  return text;
+}
+
+std::string link_to(const std::string& address) {
+  return fmt::format("<a href=\"{0}\">{0}</a>", html_text(address));
+}
+
+/// Who knows of it: the suite, the reports, the one who lets it pass.
+std::string accounts(const GateRow& row) {
+  std::string text;
+  if (row.known != nullptr)
+    text += fmt::format("<p class=\"why\">known: {}</p>\n",
+                        html_text(one_line(row.known->reason, 1000)));
+  if (!row.links.empty()) {
+    text += "<p class=\"why\">";
+    for (const std::string& link : row.links)
+      text += fmt::format("{} ", link_to(one_line(link, 1000)));
+    text += "</p>\n";
+  }
+  if (row.allowed == nullptr) return text;
+  text += fmt::format("<p class=\"allowed\">allowed by {}: {}", html_text(row.allowed->where),
+                      html_text(row.allowed->reason));
+  if (row.allowed->link.starts_with("https://")) text += " " + link_to(row.allowed->link);
+  return text + "</p>\n";
+}
+
+/// What to type, with a button that copies it.
+std::string command(const std::string& words) {
+  return words.empty() ? ""
+                       : fmt::format(
+                             "<p class=\"command\"><code>{0}</code> <button type=\"button\" "
+                             "class=\"copy\" hidden>copy</button></p>\n",
+                             html_text(one_line(words, 2000)));
+}
+
+/// Its verdicts, where there are several.
+std::string verdicts_of(const Gate& gate, const GateRow& row) {
+  if (row.changes.size() < 2) return {};
+  std::string text = fmt::format("<details><summary>{} verdicts</summary><ul class=\"verdicts\">\n",
+                                 grouped(row.changes.size()));
+  for (std::size_t i = 0; i < std::min(row.changes.size(), kVerdictsListed); ++i) {
+    const Change& change = row.changes[i]->change;
+    text += fmt::format("<li><code>{}</code> <span class=\"turn\">{}</span></li>\n",
+                        breakable(change.id), turn(gate, change));
+  }
+  if (row.changes.size() > kVerdictsListed)
+    text += fmt::format("<li>and {} more, which <code>gate --json</code> has</li>\n",
+                        grouped(row.changes.size() - kVerdictsListed));
+  return text + "</ul></details>\n";
+}
+
+std::string item(const Gate& gate, const GateRow& row) {
+  const Change& change = row.example->change;
+  const ColumnInfo& look = look_of(row);
   const Verdict* before = verdict_in(gate.before, change.before);
   const Verdict* after = verdict_in(gate.after, change.after);
   std::string text =
-      fmt::format("<li class=\"change kind-{}\">{}<div>\n<p class=\"id\"><code>{}</code></p>\n",
-                  look.name, glyph_of(look), breakable(change.id));
-  if (before == nullptr && after == nullptr) {
-    text += fmt::format("<p>{}</p>\n", html_text(one_line(change.text, 2000)));
-  } else {
-    text += fmt::format("<p class=\"turn\">{} <span aria-label=\"became\">→</span> {}</p>\n",
-                        before != nullptr ? badge(*before) : "<i>nothing</i>",
-                        after != nullptr ? badge(*after) : "<i>nothing</i>");
-    const Verdict& told = after != nullptr ? *after : *before;
-    const bool conforms = told.found.status == Status::conform;
-    text += fmt::format(
-        "<p class=\"why\">{}</p>\n",
-        html_text(one_line(
-            conforms && before != nullptr ? "it was: " + headline(*before) : headline(told),
-            1000)));
-    if (told.account.expectation && told.account.standing == Standing::known)
-      text += fmt::format("<p class=\"why\">known: {}</p>\n",
-                          html_text(one_line(told.account.expectation->reason, 1000)));
-  }
-  if (each.allowed != nullptr) {
-    const Allowance& rule = *each.allowed;
-    text += fmt::format("<p class=\"allowed\">allowed by {}: {}", html_text(rule.where),
-                        html_text(rule.reason));
-    if (rule.link.starts_with("https://"))
-      text += fmt::format(" <a href=\"{0}\">{0}</a>", html_text(rule.link));
-    text += "</p>\n";
-  }
-  if (before != nullptr || after != nullptr) {
-    text += "<details><summary>what both runs say</summary><div class=\"stories\">";
-    if (before != nullptr) text += story("before", *before);
-    if (after != nullptr) text += story("after", *after);
-    text += "</div></details>\n";
-  }
-  return text + "</div></li>\n";
+      fmt::format("<li class=\"change kind-{}\">{}<div>\n<p class=\"id\"><code>{}</code>{}</p>\n",
+                  look.name, glyph_of(look), breakable(row.name),
+                  row.is_of_verdicts()
+                      ? fmt::format(" <span class=\"about\">{}</span>", html_text(about_row(row)))
+                      : "");
+  text += why(gate, row) + accounts(row);
+  if (before == nullptr && after == nullptr) return text + "</div></li>\n";
+  text += fmt::format("<p class=\"why\"><code>{}</code></p>\n", breakable(change.id));
+  text += command((after != nullptr ? *after : *before).origin.repro);
+  text += "<details><summary>what both runs say</summary><div class=\"stories\">";
+  if (before != nullptr) text += story("before", *before);
+  if (after != nullptr) text += story("after", *after);
+  return text + "</div></details>\n" + verdicts_of(gate, row) + "</div></li>\n";
+}
+
+/// Whether a text is the hash of a commit.
+bool is_commit(std::string_view text) {
+  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /// What two runs were made of, side by side: where they differ, marked.
@@ -137,37 +194,17 @@ std::string setting_table(const Gate& gate) {
     if (was[column->column] + is[column->column] > 0)
       row(column->name, grouped(was[column->column]), grouped(is[column->column]));
   }
+  const std::string was_at = said_by(a, "eager", "torch_git"),
+                    is_at = said_by(b, "eager", "torch_git");
+  if (is_commit(was_at) && is_commit(is_at) && was_at != is_at)
+    rows += fmt::format(
+        "<tr><th scope=\"row\">what torch changed</th><td colspan=\"2\">{}</td></tr>\n",
+        link_to(fmt::format("https://github.com/pytorch/pytorch/compare/{}...{}", was_at, is_at)));
   return fmt::format(
       "<table class=\"setting-table\"><caption>What was compared</caption>\n<thead><tr><td></td>"
       "<th scope=\"col\">before</th><th scope=\"col\">after</th></tr></thead>\n<tbody>\n{}</tbody>"
       "</table>\n",
       rows);
-}
-
-/// The fingerprints that its verdicts have most often, each a word to filter by.
-std::string fingerprints_of_group(const Gate& gate, const std::vector<const GatedChange*>& group) {
-  std::map<std::string, std::size_t> counts;
-  for (const GatedChange* each : group) {
-    const Verdict* after = verdict_in(gate.after, each->change.after);
-    const Verdict* before = verdict_in(gate.before, each->change.before);
-    const Verdict* told =
-        after != nullptr && after->found.status != Status::conform ? after : before;
-    if (told == nullptr) continue;
-    for (const Fingerprint& fingerprint : fingerprints_of(*told)) ++counts[fingerprint.name];
-  }
-  std::vector<std::pair<std::string, std::size_t>> fingerprints(counts.begin(), counts.end());
-  std::stable_sort(fingerprints.begin(), fingerprints.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (fingerprints.empty()) return {};
-  std::string text = "<p class=\"chips\">";
-  for (std::size_t i = 0; i < std::min(fingerprints.size(), kFingerprintsNamed); ++i)
-    text += fmt::format(
-        "<button type=\"button\" class=\"chip\" data-find=\"{0}\">{0} <b>{1}</b></button>\n",
-        html_text(fingerprints[i].first), grouped(fingerprints[i].second));
-  if (fingerprints.size() > kFingerprintsNamed)
-    text += fmt::format("<span>and {} more fingerprints</span>",
-                        fingerprints.size() - kFingerprintsNamed);
-  return text + "</p>\n";
 }
 
 /// What eager itself does otherwise, in a table of its own.
@@ -192,63 +229,82 @@ std::string eager_table(const EagerComparison& eager, std::size_t limit) {
       grouped(eager.changes.size()), html_text(eager_line(eager)), rows, more);
 }
 
+/// The first lines: in what the runs are not alike.
+std::string unlike_list(const Gate& gate) {
+  if (gate.unlike.empty()) return {};
+  std::string text = "<div class=\"unlike\"><p>Not compared like with like:</p><ul>\n";
+  for (const std::string& line : gate.unlike)
+    text += fmt::format("<li>{}</li>\n", html_text(one_line(line, 1000)));
+  return text + "</ul></div>\n";
+}
+
+/// The rows of one transition.
+std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
+                    const ColumnInfo& look, std::size_t room) {
+  const TransitionInfo& facts = info(rows.front()->transition);
+  const bool closes = std::any_of(rows.begin(), rows.end(), [](auto* row) { return row->fails; });
+  std::string text = fmt::format(
+      "<section id=\"{}\" class=\"kind-{}\">\n<h2>{}{} <span class=\"count\">{}</span></h2>\n"
+      "<p class=\"meaning\">{}{}.</p>\n<ul>\n",
+      facts.name, look.name, glyph_of(look), facts.label, grouped(rows.size()),
+      html_text(facts.meaning), closes ? "; it closes the gate" : "");
+  std::size_t told = 0;
+  for (const GateRow* row : rows) {
+    std::string next = item(gate, *row);
+    if (text.size() + next.size() > room) break;
+    text += next;
+    ++told;
+  }
+  text += "</ul>\n";
+  if (told < rows.size())
+    text += fmt::format("<p>and {} more, which <code>gate --json</code> has</p>\n",
+                        grouped(rows.size() - told));
+  return text + "</section>\n";
+}
+
 }  // namespace
 
 std::string gate_page(const Gate& gate, std::size_t limit) {
-  const auto groups = gate.by_transition();
+  const std::vector<GateRow> rows = rows_of(gate);
+  std::map<Transition, std::vector<const GateRow*>> groups;
+  for (const GateRow& row : rows) groups[row.transition].push_back(&row);
   std::string counts, sections;
   for (const auto& [transition, group] : groups) {
-    const TransitionInfo& facts = info(transition);
-    const std::size_t failing = failing_of(group);
+    const std::vector<const GatedChange*> changes = gate.by_transition().at(transition);
+    const std::size_t failing = failing_of(changes);
     // As the worst of them: what fails, or what was not let pass.
-    const GatedChange* worst = *std::min_element(
+    const GateRow* worst = *std::min_element(
         group.begin(), group.end(),
         [](const auto* a, const auto* b) { return look_of(*a).column < look_of(*b).column; });
     const ColumnInfo& look = look_of(*worst);
     counts += fmt::format(
         "<a class=\"figure kind-{}\" href=\"#{}\"><b>{}</b> <span>{}{}</span></a>\n", look.name,
-        facts.name, grouped(group.size()), facts.label,
-        failing == 0 || failing == group.size() ? ""
-                                                : fmt::format(", {} failing", grouped(failing)));
-    sections += fmt::format(
-        "<section id=\"{}\" class=\"kind-{}\">\n<h2>{}{} <span class=\"count\">{}</span></h2>\n"
-        "<p class=\"meaning\">{}{}.</p>\n{}<ul>\n",
-        facts.name, look.name, glyph_of(look), facts.label, grouped(group.size()),
-        html_text(facts.meaning), failing > 0 ? "; it closes the gate" : "",
-        fingerprints_of_group(gate, group));
-    std::size_t told = 0;
-    for (const GatedChange* each : group) {
-      std::string next = item(gate, *each);
-      if (sections.size() + next.size() > limit) break;
-      sections += next;
-      ++told;
-    }
-    sections += "</ul>\n";
-    if (told < group.size())
-      sections += fmt::format("<p>and {} more, which <code>gate --json</code> has</p>\n",
-                              grouped(group.size() - told));
-    sections += "</section>\n";
+        info(transition).name, grouped(changes.size()), info(transition).label,
+        failing == 0 || failing == changes.size() ? ""
+                                                  : fmt::format(", {} failing", grouped(failing)));
+    sections += section(gate, group, look, limit - std::min(limit, sections.size()));
   }
   if (groups.empty()) sections = "<p>Every verdict says what it said.</p>\n";
   for (const Allowance* each : gate.unused)
     sections += fmt::format("<p>{}: <code>{}</code> lets nothing pass: remove it</p>\n",
                             html_text(each->where), info(each->transition).name);
   if (gate.eager) sections += eager_table(*gate.eager, limit / 4);
-  const bool closed = gate.failing() > 0;
   const ColumnInfo& look =
-      all_columns()[static_cast<std::size_t>(closed ? Column::failing : Column::conform)];
-  const std::string outcome = html_text(gate_counts(gate));
-  return filled(html_assets::gate_page,
-                {{"title", "Lockstep: the gate is " + std::string(closed ? "closed" : "open")},
-                 {"style", fmt::format("{}{}", html_assets::style, html_assets::gate_style)},
-                 {"script", std::string(html_assets::gate_script)},
-                 {"kind", std::string(look.name)},
-                 {"glyph", glyph_of(look)},
-                 {"gate", closed ? "The gate is closed" : "The gate is open"},
-                 {"outcome", outcome},
-                 {"setting", setting_table(gate)},
-                 {"counts", counts},
-                 {"sections", sections}});
+      all_columns()[static_cast<std::size_t>(gate.is_open() ? Column::conform : Column::failing)];
+  return filled(
+      html_assets::gate_page,
+      {{"title", fmt::format("Lockstep: the gate is {}", gate.is_open() ? "open" : "closed")},
+       {"style", fmt::format("{}{}", html_assets::style, html_assets::gate_style)},
+       {"script", std::string(html_assets::gate_script)},
+       {"kind", std::string(look.name)},
+       {"glyph", glyph_of(look)},
+       {"gate", gate.is_open() ? "The gate is open" : "The gate is closed"},
+       {"outcome", html_text(gate_reason(gate, rows))},
+       {"unlike", unlike_list(gate)},
+       {"flow", gate_flow(gate)},
+       {"setting", setting_table(gate)},
+       {"counts", counts},
+       {"sections", sections}});
 }
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// Filters the changes of a gate by the words that they have.
+// Filters the rows of a gate by the words that they have, and copies its commands.
 
 const filter = document.getElementById("filter");
 const sections = [...document.querySelectorAll("section")].map((element) => ({
@@ -37,7 +37,7 @@ function apply() {
     all += section.changes.length;
   }
   document.getElementById("count").textContent =
-    words.length > 0 ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} changes` : "";
+    words.length > 0 ? `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} rows` : "";
   history.replaceState(
     null,
     "",
@@ -48,11 +48,6 @@ function apply() {
 function begin() {
   filter.parentElement.hidden = false;
   filter.addEventListener("input", apply);
-  for (const chip of document.querySelectorAll("[data-find]"))
-    chip.addEventListener("click", () => {
-      filter.value = filter.value === chip.dataset.find ? "" : chip.dataset.find;
-      apply();
-    });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target === filter) return;
     event.preventDefault();
@@ -67,6 +62,14 @@ function begin() {
     }
     apply();
   }
+}
+
+for (const button of document.querySelectorAll(".copy")) {
+  button.hidden = navigator.clipboard === undefined;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "copied";
+  });
 }
 
 if (sections.length > 0) begin();

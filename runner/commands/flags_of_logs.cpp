@@ -73,13 +73,16 @@ void add_flags(Flags& flags, GateOptions& options) {
   flags.under(headings::kFails);
   flags
       .value("--fail-on", options.fail_on,
-             "The transitions that close the gate, with commas between them, instead of the "
-             "default ones; none: nothing closes it")
+             "What closes the gate, with commas between them: `release`, the default; `nightly`, "
+             "the same but what an expectation accounts for; transitions, `new_crash`, of which "
+             "`new_crash:unknown` are those that nothing accounts for; `none`")
       ->type_name("TRANSITION")
       ->allow_extra_args(false)
       ->delimiter(',');
   flags.files("--allow", options.allow,
               "Transitions to let pass, each with a reason: docs/release/gate.md (repeatable)");
+  flags.flag("--strict", options.strict,
+             "Refuse runs that are not alike: wheels of two kinds, other CPUs, other selections");
   flags.flag("--eager", options.eager,
              "Compare eager with eager, too, bit by bit, in a table of its own. Nothing fails by "
              "it");

@@ -1,9 +1,11 @@
 #include "reports/gate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <iostream>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/reader.h"
@@ -13,6 +15,7 @@
 #include "commands/errors.h"
 #include "record/log.h"
 #include "reports/gate_page.h"
+#include "requests/decode.h"
 #include "requests/reporting.h"
 
 namespace lockstep {
@@ -34,25 +37,49 @@ std::optional<RunRecord> whole_run(const fs::path& log) {
   return std::move(*record);
 }
 
-/// The transitions of --fail-on, or the default ones.
-std::optional<std::set<Transition>> failing_transitions(const GateOptions& options) {
-  if (options.fail_on.empty()) return closing_by_default();
-  std::set<Transition> transitions;
-  std::vector<std::string> names;
+constexpr std::string_view kUnknown = ":unknown";
+/// Names of --fail-on that mean what closes a gate by default.
+constexpr std::string_view kRelease = "release", kNightly = "nightly";
+
+/// What --fail-on says closes the gate.
+std::optional<ClosedBy> closed_by(const GateOptions& options) {
+  if (options.fail_on.empty()) return closed_by_default(Closes::any);
+  ClosedBy closed_by;
+  std::vector<std::string> names = {"none", std::string(kRelease), std::string(kNightly)};
   for (const TransitionInfo& each : all_transitions()) names.emplace_back(each.name);
   bool good = true;
-  for (const std::string& name : options.fail_on) {
-    if (name == "none") continue;
-    if (const TransitionInfo* found = find_transition(name)) {
-      transitions.insert(found->transition);
+  for (const std::string& word : options.fail_on) {
+    if (word == "none") continue;
+    if (word == kRelease || word == kNightly) {
+      closed_by.merge(closed_by_default(word == kRelease ? Closes::any : Closes::unknown));
       continue;
     }
-    print_error({fmt::format("found --fail-on {}, expected none or transitions: {}", one_line(name),
-                             enumerate(names)),
+    const bool unknown = word.ends_with(kUnknown);
+    const std::string name = word.substr(0, word.size() - (unknown ? kUnknown.size() : 0));
+    if (const TransitionInfo* found = find_transition(name)) {
+      closed_by[found->transition] = unknown ? Closes::unknown : Closes::any;
+      continue;
+    }
+    print_error({fmt::format("found --fail-on {}, expected one of {}, or a transition with {} "
+                             "behind it: only what no expectation accounts for",
+                             one_line(word), enumerate(names), kUnknown),
                  suggestion(name, names)});
     good = false;
   }
-  return good ? std::optional(transitions) : std::nullopt;
+  return good ? std::optional(closed_by) : std::nullopt;
+}
+
+/// Whether the runs were asked for other instances.  What words nobody can read asked for, nobody
+/// can tell.
+bool other_selection(const RunInfo& before, const RunInfo& after, const Surroundings& at) {
+  if (before.level != after.level) return true;
+  const auto was = decode_run(before.arguments, at), is = decode_run(after.arguments, at);
+  if (!was || !is) return false;
+  const auto selection = [](const RunRequest& request) {
+    const Choice& choice = request.basis.choice;
+    return std::tuple(choice.select, choice.after_paths, choice.after_devices, choice.paths);
+  };
+  return selection(*was) != selection(*is);
 }
 
 std::optional<std::vector<Allowance>> allowances_of(const GateOptions& options) {
@@ -90,10 +117,17 @@ Exit carry_out(const GateOptions& options) {
   const fs::path latest = options.basis.at.runs / "latest";
   const auto before = whole_run(options.baseline);
   const auto after = whole_run(options.logs.empty() ? latest : fs::path(options.logs.front()));
-  const auto fail_on = failing_transitions(options);
+  const auto closing = closed_by(options);
   const auto allowances = allowances_of(options);
-  if (!before || !after || !fail_on || !allowances) return Exit::usage;
-  Gate gate = make_gate(*before, *after, *fail_on, *allowances);
+  if (!before || !after || !closing || !allowances) return Exit::usage;
+  Gate gate = make_gate(*before, *after, *closing, *allowances,
+                        other_selection(before->info, after->info, options.basis.at));
+  if (options.strict && !gate.unlike.empty()) {
+    print_error(
+        {fmt::format("the runs are not compared like with like: {}", fmt::join(gate.unlike, "; ")),
+         "make both runs alike, or leave --strict out"});
+    return Exit::usage;
+  }
   if (options.eager) gate.eager = compare_eager(*before, *after);
   const auto [out, style] = people_output(reporting, options.basis.at.color);
   out << gate_text(gate, style, options.verbose) << std::flush;

@@ -129,9 +129,10 @@ struct GateOptions {
   Basis basis;
   std::vector<std::string> logs;  ///< one, or none: the latest
   std::filesystem::path baseline;
-  std::vector<std::string> fail_on;          ///< transitions; none: the default
+  std::vector<std::string> fail_on;          ///< transitions and names of sets; none: the default
   std::vector<std::filesystem::path> allow;  ///< absolute
   bool eager = false;                        ///< compare eager with eager, too
+  bool strict = false;                       ///< refuse runs that are not alike
   std::filesystem::path junit, html, json, summary;
   bool verbose = false;
 };

@@ -56,7 +56,7 @@ def suite(tmp_path_factory):
 def test_two_runs_that_agree_open_the_gate(suite):
     same = suite("gate", "--baseline", "good", "again")
     assert same.returncode == 0 and same.stderr == ""
-    assert same.stdout.endswith("6 verdicts unchanged, 0 changes: the gate is open\n")
+    assert same.stdout.endswith("the gate is open: 6 verdicts unchanged, 0 changes\n")
 
 
 def test_the_console_and_the_exit_status(suite):
@@ -70,15 +70,21 @@ def test_the_console_and_the_exit_status(suite):
     less = suite("gate", "--baseline", "good", "less")
     assert (
         less.returncode == 1
-        and "gone  bugs/1-first@cpu/x" in less.stdout
-        and "new case  bugs/4-fourth@cpu/x" in less.stdout
+        and "gone  bugs/1-first  2 verdicts; " in less.stdout
+        and "new case  bugs/4-fourth  1 verdict; " in less.stdout
     )
     assert "environment changed  digest of cases" in less.stdout
+    assert "not compared like with like:\n    the cases are not the same\n" in less.stdout
+    strict = suite("gate", "--baseline", "good", "less", "--strict")
+    assert strict.returncode == 2 and "the cases are not the same" in strict.stderr
+    assert "bugs/2-second[rows=2]@cpu/x" in suite("gate", "--baseline", "good", "bad", "-v").stdout
 
 
 def test_the_later_run_is_the_latest_if_none_is_named(suite):
     suite("run", "bugs/2-second", "path:x")
-    assert "gone  bugs/4-fourth@cpu/x" in suite("gate", "--baseline", "less").stdout
+    told = suite("gate", "--baseline", "less").stdout
+    # It was asked for less: what it leaves out is no loss.
+    assert "4 of the first alone, 0 of the second alone" in told and "gone" not in told
 
 
 def test_what_fails_can_be_chosen(suite):
@@ -86,6 +92,9 @@ def test_what_fails_can_be_chosen(suite):
     assert suite(*gate, "--fail-on", "none").returncode == 0
     assert suite(*gate, "--fail-on", "gone,new_crash").returncode == 0
     assert suite(*gate, "--fail-on", "fixed").returncode == 1
+    assert suite(*gate, "--fail-on", "release").returncode == 1
+    assert suite(*gate, "--fail-on", "nightly").returncode == 1  # nothing accounts for them
+    assert suite(*gate, "--fail-on", "fixed:unknown").returncode == 1
     wrong = suite(*gate, "--fail-on", "gone,new_crush")
     assert (
         wrong.returncode == 2
@@ -157,7 +166,7 @@ def test_the_reports(suite):
     ]
     page = (suite.root / "gate.md").read_text()
     assert (
-        page.startswith("## Lockstep: 0 verdicts unchanged, 7 changes, 3 of which fail")
+        page.startswith("## Lockstep: the gate is closed&#58; 1 fingerprint in 3 verdicts is worse")
         and "| new divergence | 3 | 3 |" in page
     )
 

@@ -6,6 +6,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "record/unlike.h"
 
 namespace lockstep {
 
@@ -55,20 +56,39 @@ std::size_t failing_of(const std::vector<const GatedChange*>& group) {
       std::count_if(group.begin(), group.end(), [](const auto* each) { return each->fails; }));
 }
 
-std::set<Transition> closing_by_default() {
-  std::set<Transition> closing;
-  for (const TransitionInfo& each : all_transitions()) {
-    if (each.fails) closing.insert(each.transition);
-  }
-  return closing;
+const ExpectationRef* GatedChange::known() const {
+  const bool is_known = told != nullptr && told->account.standing == Standing::known;
+  return is_known && told->account.expectation ? &*told->account.expectation : nullptr;
 }
 
-Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<Transition>& fail_on,
-               const std::vector<Allowance>& allowances) {
+ClosedBy closed_by_default(Closes which) {
+  ClosedBy closed_by;
+  for (const TransitionInfo& each : all_transitions()) {
+    if (each.fails) closed_by[each.transition] = which;
+  }
+  return closed_by;
+}
+
+/// See GatedChange::told.
+static const Verdict* told_by(const RunRecord& before, const RunRecord& after,
+                              const Change& change) {
+  const Verdict* is = change.after ? &after.verdicts[*change.after] : nullptr;
+  if (is != nullptr && (is->found.status != Status::conform || !change.before)) return is;
+  return change.before ? &before.verdicts[*change.before] : is;
+}
+
+Gate make_gate(const RunRecord& before, const RunRecord& after, const ClosedBy& closed_by,
+               const std::vector<Allowance>& allowances, bool other_selection) {
   Gate gate;
   gate.before = &before;
   gate.after = &after;
-  RunComparison comparison = compare_runs(before, after);
+  gate.unlike = unlike(before, after);
+  RunComparison comparison = compare_runs(before, after, other_selection);
+  if (other_selection)
+    gate.unlike.push_back(fmt::format(
+        "the runs selected other instances: what both have is compared; verdicts left out: {} of "
+        "the first alone, {} of the second alone",
+        comparison.only_before, comparison.only_after));
   gate.unchanged = comparison.unchanged;
   std::set<const Allowance*> used;
   for (Change& change : comparison.changes) {
@@ -78,7 +98,10 @@ Gate make_gate(const RunRecord& before, const RunRecord& after, const std::set<T
       used.insert(&each);
       if (gated.allowed == nullptr) gated.allowed = &each;
     }
-    gated.fails = gated.allowed == nullptr && fail_on.contains(change.transition);
+    gated.told = told_by(before, after, change);
+    const auto closes = closed_by.find(change.transition);
+    gated.fails = gated.allowed == nullptr && closes != closed_by.end() &&
+                  (closes->second == Closes::any || gated.known() == nullptr);
     gated.change = std::move(change);
   }
   for (const Allowance& each : allowances) {

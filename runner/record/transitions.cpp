@@ -201,7 +201,7 @@ const TransitionInfo* find_transition(std::string_view name) {
   return find_named(kTransitions, name);
 }
 
-RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
+RunComparison compare_runs(const RunRecord& before, const RunRecord& after, bool common) {
   RunComparison result;
   result.changes = changes_of_setting(before, after);
   const auto add = [&](Transition transition, std::string id, std::optional<std::size_t> was,
@@ -210,7 +210,7 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   };
   const std::set<std::string> old_paths = paths_of(before), new_paths = paths_of(after);
   for (const std::string& path : old_paths) {
-    if (new_paths.contains(path)) continue;
+    if (common || new_paths.contains(path)) continue;
     const auto& absent = after.info.absent_paths;
     const auto found = std::find_if(absent.begin(), absent.end(),
                                     [&](const AbsentPath& each) { return each.name == path; });
@@ -218,7 +218,7 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
         found == absent.end() ? "it has no verdicts" : found->reason);
   }
   for (const std::string& path : new_paths) {
-    if (!old_paths.contains(path))
+    if (!common && !old_paths.contains(path))
       add(Transition::path_appeared, path, {}, {}, "it had no verdicts");
   }
   const std::set<std::string> old_operators = operators_of(before),
@@ -231,7 +231,8 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
     const Verdict& is = after.verdicts[i];
     const auto found = places.find(is.facts.id);
     if (found == places.end()) {
-      if (!old_paths.contains(is.facts.path)) continue;
+      ++result.only_after;
+      if (common || !old_paths.contains(is.facts.path)) continue;
       if (const auto stranger = swept_stranger(is, old_operators)) {
         ++appeared[*stranger];
       } else {
@@ -253,7 +254,9 @@ RunComparison compare_runs(const RunRecord& before, const RunRecord& after) {
   }
   for (std::size_t i = 0; i < before.verdicts.size(); ++i) {
     const Verdict& was = before.verdicts[i];
-    if (met.contains(i) || !new_paths.contains(was.facts.path)) continue;
+    if (met.contains(i)) continue;
+    ++result.only_before;
+    if (common || !new_paths.contains(was.facts.path)) continue;
     if (const auto stranger = swept_stranger(was, new_operators)) {
       ++removed[*stranger];
     } else {

@@ -62,13 +62,16 @@ struct Change {
 struct RunComparison {
   std::vector<Change> changes;  ///< in the order of the table, and of the plans
   std::size_t unchanged = 0;    ///< verdicts that both have and that say the same
+  /// Verdicts of one run alone.
+  std::size_t only_before = 0, only_after = 0;
 };
 
 /// Compares two runs verdict by verdict. If a verdict diverges in both runs, another finding is a
 /// change, known or not: another status, fingerprint, output, number of elements, distance or worst
 /// element. A verdict whose path the other run has not is not told by
-/// itself, nor one of a sweep over an operator that the other run knows nothing of.
-RunComparison compare_runs(const RunRecord& before, const RunRecord& after);
+/// itself, nor one of a sweep over an operator that the other run knows nothing of. With `common`,
+/// for runs that were asked for other instances, one that is missing is only counted.
+RunComparison compare_runs(const RunRecord& before, const RunRecord& after, bool common = false);
 
 /// An instance whose eager result differs between the runs.
 struct EagerChange {
