@@ -176,7 +176,7 @@ CALLS = (
             1,
             False,
             None,
-            True,
+            False,
             "L",
             dtypes=_WIDE,
             least=2,
