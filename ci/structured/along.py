@@ -204,6 +204,6 @@ PARTS = (
         _FACTORS,
         _allowed,
         _instance,
-        _long(ROWS, {"cumsum": "ties", "cummax": "nan", "softmax": "none"}),
+        _long(ROWS, {"cumsum": "ties", "softmax": "none"}),
     ),
 )

@@ -145,7 +145,7 @@ CALLS = (
     ),
     (
         _of("mask", "masked_scatter", _X, _M, _S),
-        _of("mask", "masked_select", _X, _M),
+        _of("mask", "masked_select", _X, _M, grad=False),
         _of("mask", "masked_fill.Scalar", _X, _M, -1),
     ),
     (_of("rows", "embedding", _X, _I, "L", dtypes=_FLOAT),),

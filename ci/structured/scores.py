@@ -52,7 +52,7 @@ LOSSES = (
     (
         _of("class", "nll_loss", _X, _T, _W, 2, 1),
         _of("class", "nll_loss", _X, _T, _W, 1, 0, name="nll-loss-mean"),
-        _of("plane", "nll_loss2d", _X, _T, _W, 2, 1),
+        _of("plane", "nll_loss2d", _X, _T, _W, 2, 1, grad=False),
     ),
     (
         _of("class", "cross_entropy_loss", _X, _T, _W, 1, 1, 0.1),
