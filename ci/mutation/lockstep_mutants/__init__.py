@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     numerics,
     randomness,
     state,
+    structure,
 )
 from .interpret import register
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 CLASSES = tuple(
     """
         numerics indexing metadata aliasing errors autograd random caching nondeterminism crash
-        state fallback
+        state fallback structure
     """.split()
 )
 #: Kinds for which one faultless execution shows where they would differ.

@@ -1,0 +1,1 @@
+"""The cases of `cases/structured/`: operators with structure, by pairwise covering arrays."""
