@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import vendor_suite
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ROOT / "runner" / "python" / "lockstep" / "torch_facts.py"
@@ -79,36 +80,12 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
-    root = tmp_path_factory.mktemp("suite")
-    for folder in ("cases", "expected/known", "expected/levels", "runner/paths"):
-        (root / folder).mkdir(parents=True)
-    for path in ("eager", "eager-python", "aot_eager", "inductor"):
-        shutil.copy(ROOT / "runner" / "paths" / f"{path}.json", root / "runner" / "paths")
-    (root / "runner" / "workers").symlink_to(ROOT / "runner" / "workers")
-    (root / "cases" / "vendor.json").write_text(json.dumps(CASE))
-    return root
+    return vendor_suite.make(tmp_path_factory.mktemp("suite"), {"vendor": CASE}, ("workers",))
 
 
 @pytest.fixture(scope="module")
 def lockstep(suite):
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE")
-    kept = {
-        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
-    }
-    kept["LOCKSTEP_CACHE"] = str(pathlib.Path(cache).parent) if cache else str(suite / ".lockstep")
-
-    def run(*arguments):
-        return subprocess.run(
-            [binary, *arguments],
-            env={**kept, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_PYTHON": sys.executable},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            cwd=suite,
-        )
-
-    return run
+    return vendor_suite.command(suite)
 
 
 def record(directory):

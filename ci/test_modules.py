@@ -2,14 +2,13 @@
 that a path imports."""
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 from typing import Any
 
 import pytest
+import vendor_suite
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODULE = """
@@ -49,15 +48,9 @@ PRIMS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
-    root = tmp_path_factory.mktemp("suite")
-    for folder in ("cases", "expected/known", "expected/levels", "runner/paths", "lib"):
-        (root / folder).mkdir(parents=True)
-    for name in ("eager", "eager-python", "aot_eager", "inductor"):
-        shutil.copy(ROOT / "runner" / "paths" / f"{name}.json", root / "runner" / "paths")
-    for name in ("workers", "explain"):
-        (root / "runner" / name).symlink_to(ROOT / "runner" / name)
-    (root / "cases" / "vendor.json").write_text(json.dumps(CASE))
-    (root / "cases" / "prims.json").write_text(json.dumps(PRIMS))
+    cases = {"vendor": CASE, "prims": PRIMS}
+    root = vendor_suite.make(tmp_path_factory.mktemp("suite"), cases, ("workers", "explain"))
+    (root / "lib").mkdir()
     (root / "lib" / "vendor_ops.py").write_text(MODULE)
     path = {
         "format": 2,
@@ -76,24 +69,7 @@ def suite(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lockstep(suite):
-    binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE")
-    kept = {
-        name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")
-    }
-    kept["LOCKSTEP_CACHE"] = str(pathlib.Path(cache).parent) if cache else str(suite / ".lockstep")
-
-    def run(*arguments):
-        return subprocess.run(
-            [binary, *arguments],
-            env={**kept, "LOCKSTEP_HOME": str(suite), "LOCKSTEP_PYTHON": sys.executable},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            cwd=suite,
-        )
-
-    return run
+    return vendor_suite.command(suite)
 
 
 def found(directory):

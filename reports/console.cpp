@@ -15,7 +15,9 @@ namespace lockstep {
 namespace {
 
 constexpr double kLivePause = 0.05;
-constexpr double kPlainPause = 5;
+/// Without a terminal each line stays: one for each tenth of the run, but that one comes early,
+/// that none comes sooner, and that nobody takes a slow run for one that hangs.
+constexpr double kPlainPause = 5, kPlainLongest = 60;
 constexpr std::size_t kEnoughToForetell = 10;
 constexpr double kSecondsToForetell = 5;
 
@@ -100,12 +102,12 @@ void Console::running(const std::vector<std::string>& ids,
   const bool changed = ids != running_ || starting != starting_;
   running_ = ids;
   starting_ = starting;
-  if (changed) progress(false);
+  if (changed) progress();
 }
 
 void Console::tick() {
   // Seconds are shown whole, so a live line is written again when they change.
-  if (!options_.live || options_.clock() - shown_ >= 1) progress(false);
+  if (!options_.live || options_.clock() - shown_ >= 1) progress();
 }
 
 void Console::verdict(const Verdict& verdict) {
@@ -128,7 +130,7 @@ void Console::verdict(const Verdict& verdict) {
     out_ << one_line_of(style, verdict, options_.strict) << '\n';
     out_.flush();
   }
-  progress(false);
+  progress();
 }
 
 void Console::run_ended(const RunRecord& record) {
@@ -173,12 +175,16 @@ std::string Console::progress_text() const {
   return text;
 }
 
-void Console::progress(bool now) {
+void Console::progress() {
   if (options_.quiet) return;
-  const double time = options_.clock();
-  const double pause = options_.live ? kLivePause : kPlainPause;
+  const double time = options_.clock(), since = time - shown_;
+  const std::size_t tenth = planned_ == 0 ? 0 : done_ * 10 / planned_;
   // A live line that was cleared for a result comes back at once.
-  if (!now && time - shown_ < pause && !(options_.live && !line_open_)) return;
+  const bool due = options_.live ? !line_open_ || since >= kLivePause
+                                 : since >= kPlainPause &&
+                                       (!tenth_ || *tenth_ < tenth || since >= kPlainLongest);
+  if (!due) return;
+  tenth_ = tenth;
   shown_ = time;
   if (options_.live) {
     // The last column stays free: some terminals wrap as soon as it is filled.

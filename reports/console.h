@@ -43,7 +43,7 @@ class Console : public Reporter {
   void run_ended(const RunRecord& record) override;
 
  private:
-  void progress(bool now);
+  void progress();
   std::string progress_text() const;
   std::string left() const;
   void clear_line();
@@ -57,8 +57,9 @@ class Console : public Reporter {
   /// When the first execution began, and how many verdicts there were then: those of a run that
   /// goes on took no time.
   std::optional<std::pair<double, std::size_t>> begun_;
-  double shown_ = 0;        ///< when progress was last shown
-  bool line_open_ = false;  ///< a live line stands on the terminal
+  double shown_ = 0;                  ///< when progress was last shown
+  std::optional<std::size_t> tenth_;  ///< how many tenths were done then; empty: not shown yet
+  bool line_open_ = false;            ///< a live line stands on the terminal
 };
 
 }  // namespace lockstep

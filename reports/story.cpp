@@ -56,7 +56,8 @@ void add_output(Lines& lines, const OutputComparison& output, std::string_view t
   if (!output.reason.empty() && told.find(output.reason) == std::string_view::npos) {
     lines.add(Part::numbers, fmt::format("{}: {}", output.name, output.reason));
   }
-  lines.add(Part::numbers, numbers_of(output));
+  // What is no tensor, such as how the results alias, has no numbers.
+  if (!output.type.empty()) lines.add(Part::numbers, numbers_of(output));
   if (!output.first.empty()) {
     // Of a pointwise case the first elements tell more than the worst.
     const std::string classes = describe(output.classes);

@@ -56,19 +56,25 @@ struct Regular {
   std::size_t allocated = 0;  ///< bytes that are not in holes
 };
 
+/// What was opened, if it is a regular file; `name` is how errors call it.
+Result<Regular> regular(Descriptor fd, const std::string& name) {
+  Regular file{std::move(fd)};
+  struct stat status {};
+  if (file.fd.get() < 0 || ::fstat(file.fd.get(), &status) != 0)
+    return fail(fmt::format("cannot read {}: {}", name, why()));
+  if (!S_ISREG(status.st_mode))
+    return fail(fmt::format("cannot read {}: it is no regular file", name));
+  file.size = static_cast<std::size_t>(status.st_size);
+  file.allocated = static_cast<std::size_t>(status.st_blocks) * 512;
+  return file;
+}
+
 /// `follow`: whether a symbolic link is what it leads to, or no regular file.
 Result<Regular> open_regular(const std::filesystem::path& path, bool follow = false) {
   // O_NONBLOCK: a named pipe in place of a file must not hang the runner.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
-  Regular file{Descriptor(::open(path.c_str(), flags))};
-  struct stat status {};
-  if (file.fd.get() < 0 || ::fstat(file.fd.get(), &status) != 0)
-    return fail(fmt::format("cannot read {}: {}", shown(path), why()));
-  if (!S_ISREG(status.st_mode))
-    return fail(fmt::format("cannot read {}: it is no regular file", shown(path)));
-  file.size = static_cast<std::size_t>(status.st_size);
-  file.allocated = static_cast<std::size_t>(status.st_blocks) * 512;
-  return file;
+  const std::string name = shown(path);  // before the file is opened: errno is what that says
+  return regular(Descriptor(::open(path.c_str(), flags)), name);
 }
 
 tl::unexpected<Error> too_large(const std::string& name, std::string_view found, std::size_t most) {
@@ -162,16 +168,13 @@ Result<std::string> read_below(const std::filesystem::path& folder, const std::s
   const Descriptor inside(::openat(above.get(), below.c_str(), of_folder | O_NOFOLLOW));
   if (inside.get() < 0) return cannot(why());
   if (is_link(inside.get(), name)) return cannot("it is a link");
-  const Descriptor file(
-      ::openat(inside.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return cannot(why());
-  if (!S_ISREG(status.st_mode)) return cannot("it is no regular file");
-  if (std::cmp_greater(status.st_size, most))
-    return cannot(fmt::format("it has {} bytes, at most {} may be read",
-                              grouped(static_cast<std::uint64_t>(status.st_size)), grouped(most)));
-  std::string content(static_cast<std::size_t>(status.st_size), '\0');
-  const ssize_t count = read_at(file, content.data(), content.size(), 0);
+  const auto file = regular(Descriptor(::openat(inside.get(), name.c_str(),
+                                                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)),
+                            path);
+  if (!file) return tl::unexpected(file.error());
+  if (file->size > most) return too_large(path, grouped(file->size), most);
+  std::string content(file->size, '\0');
+  const ssize_t count = read_at(file->fd, content.data(), content.size(), 0);
   if (count < 0) return cannot(why());
   if (std::cmp_not_equal(count, content.size())) return cannot("it became shorter meanwhile");
   return content;

@@ -112,6 +112,7 @@ struct CompareRule {
 struct Case {
   std::string id;    ///< "bugs/185337-half-round-trip"
   std::string file;  ///< relative to the suite
+  bool own = false;  ///< a file of the user's, not of the suite
   std::string title;
   std::vector<std::string> links;
   std::vector<std::string> tags;

@@ -29,6 +29,19 @@ void PythonOperators::learn() const {
   });
 }
 
-bool is_prim(std::string_view name) { return name.starts_with("prims::"); }
+bool is_prim(std::string_view name) {
+  constexpr std::string_view kSpace = "prims::";
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const auto is_word = [&](std::string_view text) {
+    return !text.empty() && text.find_first_not_of(kLetters) == std::string_view::npos &&
+           text.find_first_of("0123456789") != 0;
+  };
+  if (!name.starts_with(kSpace)) return false;
+  name.remove_prefix(kSpace.size());
+  const std::size_t dot = name.find('.');
+  return is_word(name.substr(0, dot)) &&
+         (dot == std::string_view::npos || is_word(name.substr(dot + 1)));
+}
 
 }  // namespace lockstep

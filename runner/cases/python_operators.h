@@ -33,7 +33,8 @@ class PythonOperators {
   mutable std::string failure_;
 };
 
-/// Whether C++ has no operator of this name, whatever torch is at hand: torch's own of Python.
+/// Whether an operator of this name would be torch's own that is written in Python, which every
+/// torch has and no C++: "prims::sin", "prims::sin.default".
 bool is_prim(std::string_view name);
 
 }  // namespace lockstep

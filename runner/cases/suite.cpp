@@ -275,7 +275,8 @@ bool is_sweep(const CaseFile& file) {
 }
 
 std::size_t check_instances(const CaseFile& file, const Registry* registry,
-                            Diagnostics& diagnostics, const PythonOperators* python) {
+                            Diagnostics& diagnostics, const PythonOperators* python,
+                            const std::function<void(const Case&)>& visit) {
   std::size_t instances = 0;
   for (const MatrixChoice& choice : file.choices) {
     std::vector<std::string> unknown;
@@ -283,8 +284,11 @@ std::size_t check_instances(const CaseFile& file, const Registry* registry,
     // A case for another torch may use what this one lacks.
     const bool foreign =
         registry != nullptr && root.contains(Json::json_pointer("/requires/torch"));
-    if (decode_case(file.file, root, file.id, {registry, "cpu", foreign, python}, diagnostics))
-      ++instances;
+    const auto declared =
+        decode_case(file.file, root, file.id, {registry, "cpu", foreign, python}, diagnostics);
+    if (!declared) continue;
+    ++instances;
+    if (visit) visit(*declared);
   }
   return registry == nullptr && is_sweep(file) && !lists_calls(file) ? 0 : instances;
 }
@@ -366,6 +370,7 @@ std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics
   const auto read = [&](const fs::path& path, const std::string& id) {
     const std::size_t before = diagnostics.size();
     CaseFile file = read_case_file(path, shown_name(path), diagnostics, id, values);
+    file.own = true;
     if (diagnostics.size() == before) files.push_back(std::move(file));
   };
   if (!fs::is_directory(file_or_folder, error)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,11 +17,14 @@
 
 namespace lockstep {
 
+struct Case;
+
 /// A case file, parsed and with its matrix taken apart, not yet decoded.
 struct CaseFile {
   JsonFile file;
   std::string id;                     ///< "bugs/185337-half-round-trip"
   std::vector<MatrixChoice> choices;  ///< of a sweep before expand_sweeps: its matrix alone
+  bool own = false;                   ///< of the user, not of the suite
 };
 
 /// All case files below `root/cases` in the order of their ids, but for the folders `schema` and
@@ -43,9 +47,11 @@ std::vector<CaseFile> read_own_cases(
 void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry);
 
 /// Decodes every instance of an expanded file, and says how many are good; their errors are the
-/// file's.  A sweep without a registry has no instances, but its structure is checked.
+/// file's.  A sweep without a registry has no instances, but its structure is checked.  `visit` is
+/// given each that is good.
 std::size_t check_instances(const CaseFile& file, const Registry* registry,
-                            Diagnostics& diagnostics, const PythonOperators* python = nullptr);
+                            Diagnostics& diagnostics, const PythonOperators* python = nullptr,
+                            const std::function<void(const Case&)>& visit = {});
 
 /// What a file sweeps, for each choice of its matrix that is well-formed.
 std::vector<Sweep> sweeps_of(const CaseFile& file);

@@ -7,6 +7,7 @@
 #include "commands/backends.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "commands/functions.h"
 #include "plan/level.h"
 #include "plan/names.h"
 #include "requests/certify.h"
@@ -214,8 +215,15 @@ Exit command_check(const CheckOptions& options) {
   if (registry != nullptr) expand_sweeps(*files, registry);
   const PythonOperators* const python = of_paths ? of_paths.get() : session.python_operators();
   std::size_t instances = 0;
-  for (const CaseFile& file : *files)
-    instances += check_instances(file, registry, diagnostics, python);
+  CalledFunctions called;
+  for (const CaseFile& file : *files) {
+    const auto note = [&](const Case& declared) { note_functions(file, declared, called); };
+    instances += check_instances(file, registry, diagnostics, python, note);
+  }
+  if (registry != nullptr && diagnostics.empty() && !options.files.empty()) {
+    for (std::string& line : check_functions(session.settings(), called, diagnostics))
+      counts.unchecked.push_back(std::move(line));
+  }
   for (const std::string& line : counts.unchecked) print_people(stdout, line + "\n");
   if (!diagnostics.empty()) {
     print_diagnostics(diagnostics);

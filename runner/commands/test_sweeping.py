@@ -21,6 +21,19 @@ def test_a_sweep_has_an_instance_for_each_operator_that_its_rule_takes(sweeping)
     assert "4 cases with 5 instances: valid, operators as of torch 2.0" in sweeping("check").stdout
 
 
+def test_each_call_of_a_list_is_known_by_its_own_operator(sweeping):
+    names = ("aten::sin", "aten::cos", "aten::clone")
+    sweeping.dump({name: [overload("Tensor")] for name in names})
+    listed = case("calls", sweep={"calls": [["sin", "%x"], ["cos", "%x"]]})
+    del listed["steps"], listed["outputs"]
+    sweeping.write("cases/ops/sweep.json", listed)
+    assert sweeping("check").returncode == 0, sweeping("check").stderr
+    done = sweeping("list", "op:cos")
+    assert done.stdout == "ops/sweep[call=cos(x)]@cpu\n", done.stdout + done.stderr
+    told = json.loads(sweeping("list", "--json", "ops/sweep").stdout)
+    assert [each["operators"] for each in told] == [["aten::sin.default"], ["aten::cos.default"]]
+
+
 def test_without_a_dump_a_sweep_is_checked_in_structure_and_has_no_instances(sweeping):
     done = sweeping("check")
     assert done.returncode == 0 and done.stdout.startswith(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include "base/text.h"
 #include "explain/numbers.h"
@@ -95,7 +96,42 @@ std::vector<std::string> overloads_of(const Explanation& explanation, const Case
   return names;
 }
 
-void try_knobs(const ExplainRequest& request, const Fault& fault, Trials& trials,
+/// Further executions that need nothing of each other: they are made together, side by side.
+class Questions {
+ public:
+  using Read = std::function<void(const std::vector<Tried>&)>;
+
+  /// `read` takes what becomes of the trial, on each of its paths.
+  void ask(Trial trial, Read read) {
+    trials_.push_back(std::move(trial));
+    reads_.push_back(std::move(read));
+  }
+  void answer(Trials& trials) {
+    const auto tried = trials.run(trials_);
+    for (std::size_t i = 0; i < tried.size(); ++i) reads_[i](tried[i]);
+  }
+
+ private:
+  std::vector<Trial> trials_;
+  std::vector<Read> reads_;
+};
+
+/// What a setting did to the divergence.
+void read_knob(const Tried& tried, const Fault& fault, ExplainedKnob& knob) {
+  if (!tried.verdict) {
+    knob.why = "no time";
+  } else if (tried.verdict->found.status == Status::unsupported) {
+    knob.why = tried.verdict->found.reason;
+  } else {
+    const Verdict& verdict = *tried.verdict;
+    knob.status = std::string(info(verdict.found.status).name);
+    knob.leaves = share_of(verdict, fault).value_or(-1);
+    knob.ends = info(verdict.found.status).judged() && !has(verdict, fault) &&
+                (verdict.found.status == Status::conform || knob.leaves * kBand < 1);
+  }
+}
+
+void ask_knobs(const ExplainRequest& request, const Fault& fault, Questions& questions,
                Explanation& explanation) {
   const Path& path = request.layers.back();
   const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
@@ -111,26 +147,14 @@ void try_knobs(const ExplainRequest& request, const Fault& fault, Trials& trials
     of.push_back(explanation.knobs.size() - 1);
   }
   if (changed.empty()) return;
-  const std::vector<Tried> all = std::move(
-      trials.run({{request.declared->id + " (with a setting)", request.declared, changed}})
-          .front());
-  bool missing = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    ExplainedKnob& knob = explanation.knobs[of[i]];
-    missing = missing || !all[i].verdict;
-    if (!all[i].verdict) {
-      knob.why = "no time";
-    } else if (all[i].verdict->found.status == Status::unsupported) {
-      knob.why = all[i].verdict->found.reason;
-    } else {
-      const Verdict& verdict = *all[i].verdict;
-      knob.status = std::string(info(verdict.found.status).name);
-      knob.leaves = share_of(verdict, fault).value_or(-1);
-      knob.ends = info(verdict.found.status).judged() && !has(verdict, fault) &&
-                  (verdict.found.status == Status::conform || knob.leaves * kBand < 1);
-    }
-  }
-  if (missing) explanation.open.emplace_back("what some settings do: no time");
+  questions.ask(
+      {request.declared->id + " (with a setting)", request.declared, changed},
+      [&explanation, fault, of](const std::vector<Tried>& all) {
+        for (std::size_t i = 0; i < all.size(); ++i)
+          read_knob(all[i], fault, explanation.knobs[of[i]]);
+        if (std::any_of(all.begin(), all.end(), [](const Tried& each) { return !each.verdict; }))
+          explanation.open.emplace_back("what some settings do: no time");
+      });
 }
 
 /// The case without something that may not be needed, and what to call that if it is.
@@ -185,24 +209,22 @@ bool has_anywhere(const Verdict& verdict, Fault fault) {
 }
 
 /// What the divergence needs: each is left out, and if it ends, it takes that.
-void find_conditions(const ExplainRequest& request, const Fault& fault, Trials& trials,
-                     Explanation& explanation) {
-  std::vector<Without> all = circumstances(request, fault);
-  std::vector<Trial> each;
-  for (Without& one : all) {
+void ask_conditions(const ExplainRequest& request, const Fault& fault, Questions& questions,
+                    Explanation& explanation) {
+  for (Without& one : circumstances(request, fault)) {
     one.declared.share = false;
-    each.push_back({fmt::format("{} (without {})", request.declared->id, one.condition),
-                    std::make_shared<const Case>(std::move(one.declared)),
-                    {one.path}});
-  }
-  const std::vector<std::vector<Tried>> tried = trials.run(each);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& verdict = tried[i].front().verdict;
-    if (!verdict) {
-      explanation.open.push_back("whether it takes " + all[i].condition + ": no time");
-    } else if (info(verdict->found.status).judged() && !has_anywhere(*verdict, fault)) {
-      explanation.conditions.push_back(std::move(all[i].condition));
-    }
+    questions.ask(
+        {fmt::format("{} (without {})", request.declared->id, one.condition),
+         std::make_shared<const Case>(std::move(one.declared)),
+         {one.path}},
+        [&explanation, fault, condition = one.condition](const std::vector<Tried>& all) {
+          const auto& verdict = all.front().verdict;
+          if (!verdict) {
+            explanation.open.push_back("whether it takes " + condition + ": no time");
+          } else if (info(verdict->found.status).judged() && !has_anywhere(*verdict, fault)) {
+            explanation.conditions.push_back(condition);
+          }
+        });
   }
 }
 
@@ -244,8 +266,10 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   const SeenValues seen = find_operators(suspect, trials, explanation);
   read_numbers(suspect, seen, explanation);
   if (!top.diverges()) return end();
-  find_conditions(request, fault, trials, explanation);
-  try_knobs(request, fault, trials, explanation);
+  Questions questions;
+  ask_conditions(request, fault, questions, explanation);
+  ask_knobs(request, fault, questions, explanation);
+  questions.answer(trials);
   if (!request.scratch.empty())
     explanation.pass = find_pass(suspect, request.table.bisected, request.scratch, trials);
   return end();

@@ -25,6 +25,44 @@ class Bisector {
   /// that one.  Nothing: no time, or torch has no bisector.
   std::optional<Verdict> run(const std::string& backend, const std::string& subsystem,
                              const std::string& state, std::int64_t last = -1) {
+    const auto trial = prepare(backend, subsystem, state, last);
+    return trial ? trials_.run_one(*trial).verdict : std::nullopt;
+  }
+
+  /// Leaves out each subsystem, whole: a verdict for each, side by side.
+  std::vector<std::optional<Verdict>> run_without_each(const BisectedBackend& table) {
+    std::vector<Trial> trials;
+    for (const std::string& subsystem : table.subsystems) {
+      auto trial = prepare(table.backend, subsystem, "test_disable", -1);
+      if (!trial) return std::vector<std::optional<Verdict>>(table.subsystems.size());
+      trials.push_back(std::move(*trial));
+    }
+    std::vector<std::optional<Verdict>> verdicts;
+    for (auto& tried : trials_.run(trials)) verdicts.push_back(std::move(tried.front().verdict));
+    return verdicts;
+  }
+
+  /// How many applications there were, of the execution before, after `find_max_bounds`.
+  std::int64_t applications() const {
+    const std::string text = read(subsystem_ + "_bisect_range.txt");
+    const std::size_t at = text.rfind("high=");
+    return at == std::string::npos ? -1 : std::strtoll(text.c_str() + at + 5, nullptr, 10);
+  }
+
+  /// What torch says of an application, of the execution before.
+  std::string told(std::int64_t number) const {
+    std::istringstream lines(read(subsystem_ + "_call_counter_debug_info.txt"));
+    const std::string key = fmt::format("{}=", number);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(key)) return line.substr(key.size());
+    }
+    return "";
+  }
+
+ private:
+  /// The next execution, and its folder; nothing: the folder cannot be written.
+  std::optional<Trial> prepare(const std::string& backend, const std::string& subsystem,
+                               const std::string& state, std::int64_t last) {
     backend_ = backend;
     subsystem_ = subsystem;
     folder_ = scratch_ / fmt::format("bisect{}", number_++);
@@ -46,33 +84,15 @@ class Bisector {
     const std::string bisector = "torch._inductor.compiler_bisector.CompilerBisector.";
     config[bisector + "bisection_enabled"] = true;
     config[bisector + "in_process_cache"] = folder_.string();
-    // What it leaves out is in no key of a cache.
-    config["torch._inductor.config.force_disable_caches"] = true;
+    // What it leaves out is in no key of the caches of graphs.  That of compiled sources stays: the
+    // same source is the same library, and compiling it is the dearest part.
+    config["torch._inductor.config.fx_graph_cache"] = false;
+    config["torch._functorch.config.enable_autograd_cache"] = false;
     const std::string what = last < 0 ? state : fmt::format("up to {}", last);
-    return trials_
-        .run_one(
-            {fmt::format("{} ({} {})", suspect_.name, subsystem, what), suspect_.declared, {path}})
-        .verdict;
+    return Trial{
+        fmt::format("{} ({} {})", suspect_.name, subsystem, what), suspect_.declared, {path}};
   }
 
-  /// How many applications there were, of the execution before, after `find_max_bounds`.
-  std::int64_t applications() const {
-    const std::string text = read(subsystem_ + "_bisect_range.txt");
-    const std::size_t at = text.rfind("high=");
-    return at == std::string::npos ? -1 : std::strtoll(text.c_str() + at + 5, nullptr, 10);
-  }
-
-  /// What torch says of an application, of the execution before.
-  std::string told(std::int64_t number) const {
-    std::istringstream lines(read(subsystem_ + "_call_counter_debug_info.txt"));
-    const std::string key = fmt::format("{}=", number);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(key)) return line.substr(key.size());
-    }
-    return "";
-  }
-
- private:
   std::string read(const std::string& file) const {
     constexpr std::size_t kMost = 1 << 20;
     const auto text = read_file(folder_ / "bisect" / backend_ / file);
@@ -101,8 +121,10 @@ ExplainedPass find_pass(const Suspect& suspect, const std::vector<BisectedBacken
   }
   Bisector bisector(suspect, scratch, trials);
   pass.why = "leaving out whole subsystems does not end it";
-  for (const std::string& subsystem : table->subsystems) {
-    const auto without = bisector.run(table->backend, subsystem, "test_disable");
+  const auto all_without = bisector.run_without_each(*table);
+  for (std::size_t i = 0; i < table->subsystems.size(); ++i) {
+    const std::string& subsystem = table->subsystems[i];
+    const auto& without = all_without[i];
     if (!without || without->found.status == Status::unsupported) {
       pass.why = without ? without->found.reason : "no time";
       return pass;

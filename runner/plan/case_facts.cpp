@@ -36,6 +36,7 @@ CaseFacts case_facts(const Plan& plan, std::size_t index, std::string program) {
   facts.reference = describe(reference_site(path, instance), instance.device);
   facts.title = declared.title;
   facts.case_file = declared.file;
+  facts.own = declared.own;
   facts.index = index;
   facts.threads = path.site.threads > 0 ? path.site.threads : declared.threads;
   facts.links = declared.links;

@@ -56,8 +56,10 @@ std::optional<Case> decode(const PlanRequest& request, const CaseFile& file,
   std::vector<std::string> unknown;
   DecodeContext context = request.context;
   context.device = device;
-  return decode_case(file.file, substitute(file.file.root, choice, device, unknown), file.id,
-                     context, diagnostics);
+  auto decoded = decode_case(file.file, substitute(file.file.root, choice, device, unknown),
+                             file.id, context, diagnostics);
+  if (decoded) decoded->own = file.own;
+  return decoded;
 }
 
 /// Whether a filter takes an instance, as far as is known without a path.
@@ -107,7 +109,7 @@ void add_kind(std::string& kinds, const Json& value) {
 
 /// The same text for choices of a file that have the same traits.
 std::string kinds_of(const MatrixChoice& choice, const std::string& device) {
-  std::string kinds = device + " " + choice.op + " ";
+  std::string kinds = fmt::format("{} {} {} ", device, choice.op, choice.call);
   for (const auto& [name, value] : choice.values) add_kind(kinds, value);
   return kinds;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "base/text.h"
+
 namespace lockstep {
 namespace {
 
@@ -15,6 +17,33 @@ bool beyond_the_compiler(const Verdict& verdict) {
   return verdict.found.status == Status::extension || conforms_unasked(verdict.found) ||
          (verdict.found.status == Status::unsupported &&
           verdict.found.unsupported_by != UnsupportedBy::path);
+}
+
+/// Whether a verdict says nothing because somebody wrote down that it cannot: the case, which
+/// demands another torch, or the path.
+bool unsupported_as_declared(const Findings& found) {
+  return found.status == Status::unsupported &&
+         (found.unsupported_by == UnsupportedBy::case_ ||
+          found.unsupported_by == UnsupportedBy::declaration);
+}
+
+/// Who writes a case wants it judged.  A sentence where no verdict of a case of the user's was.
+std::string judged_nothing_of_own(const RunRecord& record) {
+  std::map<std::string, const Verdict*> unjudged;  // by case file; nullptr: something was judged
+  for (const Verdict& verdict : record.verdicts) {
+    if (!verdict.facts.own) continue;
+    const bool fine = info(verdict.found.status).judged() || unsupported_as_declared(verdict.found);
+    const auto [found, is_new] = unjudged.emplace(verdict.facts.case_file, &verdict);
+    if (fine) found->second = nullptr;
+  }
+  std::erase_if(unjudged, [](const auto& entry) { return entry.second == nullptr; });
+  if (unjudged.empty()) return {};
+  const auto& [file, verdict] = *unjudged.begin();
+  return fmt::format("judged nothing of {}{}: {}", one_line(file, 100),
+                     unjudged.size() == 1
+                         ? ""
+                         : fmt::format(" and {} more of your own cases", unjudged.size() - 1),
+                     one_line(verdict->found.reason, 200));
 }
 
 }  // namespace
@@ -39,10 +68,12 @@ std::optional<double> min_judged(const RunInfo& info, bool strict) {
 }
 
 std::string judged_too_little(const RunRecord& record, bool strict) {
+  // Of a shard too little may be judged by chance: the whole run is asked.
+  if (record.info.shard) return {};
+  if (std::string own = judged_nothing_of_own(record); !own.empty()) return own;
   const std::optional<double> least = min_judged(record.info, strict);
   const Judged counts = judged(record);
-  // Of a shard too little may be judged by chance: the whole run is asked.
-  if (!least || record.info.shard || counts.percent() >= *least) return {};
+  if (!least || counts.percent() >= *least) return {};
   std::map<Status, std::size_t> others;
   for (const Verdict& verdict : record.verdicts) {
     if (!beyond_the_compiler(verdict) && !is_judged(verdict.found)) ++others[verdict.found.status];

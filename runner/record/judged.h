@@ -30,7 +30,9 @@ Judged judged(const RunRecord& record);
 std::optional<double> min_judged(const RunInfo& info, bool strict);
 
 /// A sentence where less was judged than must be, which fails the run; else empty.  "judged 40 of
-/// 100 verdicts that could be (40.0 %), fewer than the 90 % demanded: 60 refused".
+/// 100 verdicts that could be (40.0 %), fewer than the 90 % demanded: 60 refused"; "judged nothing
+/// of mine.json: torch 2.13.0 has no torch.nn.functional.gleu": of a case of the user's, unless
+/// case or path says that it cannot be.
 std::string judged_too_little(const RunRecord& record, bool strict);
 
 }  // namespace lockstep

@@ -82,6 +82,34 @@ TEST(JudgedTooLittle, IsSaidBelowWhatTheRunDemands) {
   EXPECT_EQ(judged_too_little(record, true), "");
 }
 
+TEST(JudgedTooLittle, IsSaidOfACaseOfTheUsersOfWhichNothingWasJudged) {
+  RunRecord record;
+  add(record, Status::unsupported, 2, UnsupportedBy::torch);
+  record.verdicts[0].found.reason = "torch has no torch.nn.functional.gleu";
+  EXPECT_EQ(judged_too_little(record, false), "");
+  for (Verdict& verdict : record.verdicts) {
+    verdict.facts.own = true;
+    verdict.facts.case_file = "mine.json";
+  }
+  EXPECT_EQ(judged_too_little(record, false),
+            "judged nothing of mine.json: torch has no torch.nn.functional.gleu");
+  record.info.shard = ShardInfo{};
+  EXPECT_EQ(judged_too_little(record, false), "");
+  record.info.shard.reset();
+  record.verdicts[1].found.status = Status::conform;
+  EXPECT_EQ(judged_too_little(record, false), "");
+  record.verdicts[1].found.status = Status::refused;
+  record.verdicts[1].facts.case_file = "other.json";
+  EXPECT_EQ(judged_too_little(record, false),
+            "judged nothing of mine.json and 1 more of your own cases: torch has no "
+            "torch.nn.functional.gleu");
+  for (Verdict& verdict : record.verdicts) {
+    verdict.found.status = Status::unsupported;
+    verdict.found.unsupported_by = UnsupportedBy::declaration;
+  }
+  EXPECT_EQ(judged_too_little(record, false), "");
+}
+
 TEST(JudgedTooLittle, HasADefaultOnlyWithStrictAndNoneForFormat1) {
   RunRecord record;
   add(record, Status::refused, 1);

@@ -103,3 +103,36 @@ def test_without_torch_check_says_what_it_could_not_ask(path_file, tmp_path):
     done = lockstep("check", path_file("found"), LOCKSTEP_PYTHON=tmp_path / "no-python")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not checked whether torch has the backend `lockstep_found`" in done.stdout
+
+
+def test_check_and_run_find_a_function_that_nobody_can_call(tmp_path):
+    """A case of one's own of which nothing is judged is no green run."""
+    mine = tmp_path / "mine.json"
+    steps = [
+        {"let": "y", "call": "$f", "args": ["%x"]},
+        {"let": "z", "call": "torch.nn.attention.flex_attention.flex_attention", "args": ["%y"]},
+    ]
+    declared = {
+        "format": 1,
+        "title": "Functions",
+        "matrix": {"f": ["torch.nn.functional.gelu", "torch.nn.functional.gleu"]},
+        "inputs": {"x": {"dtype": "float32", "shape": [4], "fill": {"normal": {}, "seed": 1}}},
+        "steps": steps,
+        "outputs": ["z"],
+    }
+    mine.write_text(json.dumps(declared, indent=1))
+    done = lockstep("check", mine)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "torch.nn.functional.gleu\n" in done.stderr and "/matrix/f/1: torch" in done.stderr
+    assert "/steps/1/call: torch" in done.stderr and "2 errors" in done.stderr
+    done = lockstep("run", mine, "--path", "aot_eager", "--out", tmp_path / "run")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "judged nothing of" in done.stdout and "has no torch.nn" in done.stdout
+    declared["requires"] = {"torch": ">=90"}  # what such a torch has, nobody here knows
+    mine.write_text(json.dumps(declared))
+    assert lockstep("check", mine).returncode == 0
+    steps.pop()
+    declared |= {"matrix": {"f": ["torch.nn.functional.gelu"]}, "outputs": ["y"]}
+    del declared["requires"]
+    mine.write_text(json.dumps(declared))
+    assert lockstep("check", mine).returncode == 0

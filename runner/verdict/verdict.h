@@ -50,6 +50,7 @@ struct CaseFacts {
   std::string title;      ///< of the case
   std::string case_file;  ///< relative to the suite
   int case_line = 1;
+  bool own = false;       ///< whether the case is the user's, not the suite's
   std::size_t index = 0;  ///< place in the plan
   int threads = 0;        ///< intra-op threads that case or path ask for; 0: those of the run
   std::vector<std::string> links;                    ///< of the case

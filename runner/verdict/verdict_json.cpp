@@ -341,6 +341,7 @@ void members(Visitor& visit, T& verdict) {
   visit("title", verdict.facts.title);
   visit("case_file", verdict.facts.case_file);
   visit("case_line", verdict.facts.case_line, 1);
+  visit("own", verdict.facts.own);
   visit.always("index", verdict.facts.index);
   visit.always("status", verdict.found.status);
   visit("grade", verdict.found.grade);

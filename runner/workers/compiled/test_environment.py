@@ -130,11 +130,17 @@ def test_no_accelerator_is_seen_while_the_parent_compiles(monkeypatch):
     )
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
     monkeypatch.setattr(torch, "get_device_module", lambda device: asked)
+    counted = []
+    monkeypatch.setattr(torch._C, "_ensureCUDADeviceGuardSet", lambda: counted.append("CUDA"))
     with accelerator.no_accelerator():
         assert (asked.is_available(), asked.device_count()) == (False, 0)
+        torch._C._ensureCUDADeviceGuardSet()
         with pytest.raises(RuntimeError, match="does not initialise mtia"):
             asked._lazy_init()
+    assert counted == []
     assert (asked.is_available(), asked.device_count(), asked._lazy_init()) == (True, 3, None)
+    torch._C._ensureCUDADeviceGuardSet()
+    assert counted == ["CUDA"]
     asked.is_initialized = lambda: True
     with (
         pytest.raises(RuntimeError, match="the parent initialised mtia"),
@@ -160,6 +166,49 @@ def test_no_accelerator_is_seen_while_the_parent_imports(monkeypatch):
     monkeypatch.setattr(warmup.logging, "disable", lambda level: None)
     with pytest.raises(Imported, match="False"):
         warmup.warm("")
+
+
+#: torch as it was built for CUDA, as far as Python can tell: whoever asks for devices is written
+#: down, since without NVML the answer initialises the driver.
+BUILT_FOR_CUDA = """
+import contextlib, os, pathlib, sys, tempfile, torch, traceback
+asked = []
+def ask(value):
+    def answer(*_, **__):
+        asked.append("".join(traceback.format_stack(limit=4)))
+        return value
+    return answer
+torch.accelerator.current_accelerator = lambda *_, **__: torch.device("cuda")
+torch.cuda.is_available, torch.cuda.device_count = ask(False), ask(0)
+torch._C._ensureCUDADeviceGuardSet = ask(None)
+from lockstep_worker import environment, warmup
+from lockstep_worker.compat import build
+build.autograd_has_threads = lambda: True
+warmup.warm(environment.place_caches(sys.argv[1], sys.argv[1], "a compiler"))
+print(*asked, sep="\\n")
+sys.exit(len(asked) > 0)
+"""
+
+
+def test_a_parent_of_a_torch_for_cuda_counts_no_devices(tmp_path):
+    modules = pathlib.Path(environment.__file__).parents[1]
+    told = subprocess.run(
+        [sys.executable, "-c", BUILT_FOR_CUDA, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(modules)},
+        timeout=600,
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_no_bar_starts_a_thread(monkeypatch):
+    """tqdm, where it is installed, starts one; Inductor shows a bar when it compiles."""
+    bar = types.SimpleNamespace(monitor_interval=10)
+    monkeypatch.setattr(torch.hub, "tqdm", bar)
+    warmup.inductor.no_progress_threads()
+    assert bar.monitor_interval == 0
 
 
 def test_a_parent_with_threads_does_not_fork():

@@ -1,13 +1,19 @@
 """What counts as executed: programs before a witness, in processes of their own."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import types
+from typing import Any
 
 import pytest
+import torch
 
 from conversation import HERE
+from lockstep_worker import program
+from lockstep_worker.problems import Fault
 
 SCRIPT = """
 import json, os, sys, tempfile, threading
@@ -178,3 +184,62 @@ def test_globs_and_coverage():
         executed, Counter({"aten::mm": 3})
     )
     assert not covers(executed, Counter())
+
+
+@pytest.mark.skipif(not hasattr(torch, "AcceleratorError"), reason="of torch 2.8 and newer")
+def test_of_a_device_that_failed_the_programs_error_is_told(monkeypatch):
+    """After an assertion on a device nothing of it can be read: what was raised is the result."""
+    lost = torch.AcceleratorError("device-side assert triggered", 710)
+
+    class Gone:
+        def keep(self, calls): ...
+        def read_again(self, runs): ...
+
+        def call(self, *left):
+            raise lost
+
+    source = types.SimpleNamespace(constants={}, outputs=["y"])
+    call: dict = {}
+    asked: Any = types.SimpleNamespace(
+        repeat=1,
+        calls=[call],
+        names=["x"],
+        device="cpu",
+        source=source,
+        backward=None,
+        carry={},
+        seed=0,
+        arguments=lambda call: ([torch.ones(1)], {}),
+        context_of=lambda call: {},
+        seed_of=lambda repetition, at: 0,
+    )
+
+    @contextlib.contextmanager
+    def nobody():
+        yield
+
+    settled: list = []
+    monkeypatch.setattr(program.accelerator, "synchronize", settled.append)
+    witness: Any = types.SimpleNamespace(call=nobody, repetition=0)
+    stage: Any = types.SimpleNamespace(last="run")
+
+    def assertion(x):
+        raise lost
+
+    gone: Any = Gone()
+    executor = program.Executor(asked, gone, stage, witness)
+    observed = executor.observe(assertion, {})
+    assert (observed["outcome"], settled) == ("raised", [])
+    assert "device-side assert" in str(observed["error"])
+    assert "after_error" not in observed
+    # One that is raised later is raised while the call is waited for.
+    executor = program.Executor(asked, gone, stage, witness)
+    with pytest.raises(Fault, match="settled"):
+        monkeypatch.setattr(
+            program.accelerator, "synchronize", lambda device: _raise(Fault("settled"))
+        )
+        executor.observe(lambda x: (x,), {})
+
+
+def _raise(error):
+    raise error

@@ -1,11 +1,16 @@
 """What a call leaves behind beside its results, as the worker says it."""
 
+import ctypes
 import os
+import platform
+import random
+import signal
 
+import pytest
 import torch
 
-from conversation import pack, path, view
-from lockstep_worker.state import fnv1a, observe_state
+from conversation import Worker, pack, path, view
+from lockstep_worker.state import AS_BEFORE, SURROUNDINGS, Surroundings, fnv1a, observe_state
 from lockstep_worker.tensors import Outputs
 
 X = {"ref": "x"}
@@ -54,6 +59,90 @@ def test_modes_are_those_in_force():
     with torch.inference_mode(), torch.autocast("cpu", torch.float16):
         modes = observe_state("cpu")["modes"]
     assert (modes["grad"], modes["inference"], modes["autocast_cpu"]) == (False, True, "float16")
+
+
+def _flush(on):
+    assert torch.set_flush_denormal(on)
+
+
+#: What is changed, how, and how it is put back.
+CHANGES = {
+    "environment": (
+        lambda: os.environ.update(LOCKSTEP_A="1", LOCKSTEP_B="2"),
+        lambda: [os.environ.pop(name) for name in ("LOCKSTEP_A", "LOCKSTEP_B")],
+        "LOCKSTEP_A, LOCKSTEP_B changed",
+    ),
+    "signals": (
+        lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
+        lambda: signal.signal(signal.SIGUSR2, signal.SIG_DFL),
+        "SIGUSR2 changed",
+    ),
+    "python_random": (random.random, lambda: None, "another"),
+    "default_device": (
+        lambda: torch.set_default_device("meta"),
+        lambda: torch.set_default_device(None),
+        "cpu, now meta",
+    ),
+    "matmul_precision": (
+        lambda: torch.set_float32_matmul_precision("medium"),
+        lambda: torch.set_float32_matmul_precision("highest"),
+        "highest, now medium",
+    ),
+    "anomaly": (
+        lambda: torch.autograd.set_detect_anomaly(True),
+        lambda: torch.autograd.set_detect_anomaly(False),
+        "another",
+    ),
+    "rounding": (
+        lambda: ctypes.CDLL(None).fesetround(0x400),
+        lambda: ctypes.CDLL(None).fesetround(0),
+        "another",
+    ),
+    "subnormals": (lambda: _flush(True), lambda: _flush(False), "kept, now flushed"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SURROUNDINGS))
+def test_what_is_done_to_the_surroundings_is_said(name):
+    if name in ("rounding", "subnormals") and platform.machine() != "x86_64":
+        pytest.skip("another processor has other numbers for it")
+    change, put_back, expected = CHANGES[name]
+    surroundings = Surroundings()
+    assert set(surroundings.modes().values()) == {AS_BEFORE}
+    try:
+        change()
+        modes = observe_state("cpu", surroundings)["modes"]
+    finally:
+        put_back()
+    assert {key: modes[key] for key in SURROUNDINGS if modes[key] != AS_BEFORE} == {name: expected}
+
+
+UNTIDY = """
+import os
+import torch._dynamo
+
+@torch._dynamo.register_backend
+def lockstep_untidy(graph, inputs):
+    os.environ["LOCKSTEP_LEFT"] = "1"
+    return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+"""
+
+
+def test_what_a_backend_does_to_its_surroundings_is_seen(tmp_path, cache):
+    """Eager says that they are as before."""
+    (tmp_path / "untidy.py").write_text(UNTIDY)
+    worker = Worker(tmp_path, shim=str(tmp_path), cache=cache)
+    seen = worker.run(
+        RELU,
+        [CALL],
+        [DATA],
+        path_=path("inductor", backend="lockstep_untidy", **{"import": ["untidy"]}),
+    )
+    modes = calls_of(seen)[0][0]["state"]["modes"]
+    assert modes["environment"] == "LOCKSTEP_LEFT changed" and modes["signals"] == AS_BEFORE
+    modes = calls_of(seen, reference=True)[0][0]["state"]["modes"]
+    assert modes["environment"] == AS_BEFORE
+    assert worker.stop() == 0
 
 
 def test_every_call_of_either_side_says_its_state(worker):

@@ -62,6 +62,10 @@ ordered_json observe_state(c10::Device device) {
                         {"deterministic_algorithms", deterministic},
                         {"autocast_cpu", autocast_of(c10::kCPU)},
                         {"threads", at::get_num_threads()}};
+  // What no operator touches (compiled/lockstep_worker/state.py, SURROUNDINGS).
+  for (const char* name : {"environment", "signals", "python_random", "default_device",
+                           "matmul_precision", "anomaly", "rounding", "subnormals"})
+    modes[name] = "as before";
   if (device.type() != c10::kCPU && at::autocast::is_autocast_available(device.type())) {
     modes["autocast_" + c10::DeviceTypeName(device.type(), /*lower_case=*/true)] =
         autocast_of(device.type());

@@ -39,15 +39,18 @@ class State:
     def end(self, outputs: Any, inputs: dict[str, torch.Tensor], written: list[str]) -> None:
         """Notes what the call has left: the inputs that it wrote to, and its outputs."""
         named: list[tuple[dict, Any]] = [({"input": name}, inputs[name]) for name in written]
-        named += [
-            ({"output": at}, each)
-            for at, each in enumerate(outputs)
-            if not any(_equal(each, given) for given in inputs.values())  # no news
-        ]
-        self._left = [
+        named += [({"output": at}, each) for at, each in enumerate(outputs)]
+        left = [
             _left(place, each)
             for place, each in named
             if isinstance(each, torch.Tensor) and tensors.is_writable(each)
+        ]
+        shapes = {each.shaped for each in left if "output" in each.place}
+        given = {(_shaped(t), _digest(t)) for t in inputs.values() if _shaped(t) in shapes}
+        self._left = [
+            each
+            for each in left
+            if "input" in each.place or (each.shaped, each.digest) not in given  # else no news
         ]
 
     def carried(self, inputs: dict[str, torch.Tensor]) -> dict[str, dict]:
@@ -82,15 +85,6 @@ def _left(place: dict, tensor: torch.Tensor) -> Left:
     flat = tensor.detach().reshape(-1)
     telling = flat.numel() > 1 and bool((flat != flat[0]).any())
     return Left(place, _shaped(tensor), _digest(tensor), telling, weakref.ref(tensor))
-
-
-def _equal(one: Any, other: torch.Tensor) -> bool:
-    return (
-        isinstance(one, torch.Tensor)
-        and tensors.is_writable(one)
-        and _shaped(one) == _shaped(other)
-        and _digest(one) == _digest(other)
-    )
 
 
 def _shaped(tensor: torch.Tensor) -> tuple:

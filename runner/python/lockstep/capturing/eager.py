@@ -45,6 +45,14 @@ def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -
         region.returned(noted, leaves, inputs, Checked(seed, made))
 
 
+def attempt(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -> None:
+    """`capture`, of a call that Dynamo failed on; what cannot be captured is said."""
+    try:
+        capture(recorder, function, args, kwargs)
+    except Exception as error:
+        recorder.spool.say(place_of_code(function), f"Lockstep could not trace it: {error}")
+
+
 def _use_raising(region: Region, ways: list[Way]) -> None:
     """Takes what was called until the error."""
     for each in ways:

@@ -54,16 +54,10 @@ class Exports:
             try:
                 self.run(function, args, kwargs, recorder)
             except compat.dynamo_errors():
-                self._eagerly(recorder, function, args, kwargs)
+                eager.attempt(recorder, function, args, kwargs)
             except Exception:
                 pass  # the export says so itself, or the program does later
         return recorder
-
-    def _eagerly(self, recorder: Recorder, function: Any, args: tuple, kwargs: dict) -> None:
-        try:
-            eager.capture(recorder, function, args, kwargs)
-        except Exception as error:
-            self.spool.say(place_of_code(function), f"Lockstep could not trace it: {error}")
 
     # torch.export ---------------------------------------------------------------------------------
 

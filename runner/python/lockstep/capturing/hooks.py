@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from . import compat
+from . import compat, eager
 from .exports import Exports
 from .recorder import Recorder
 from .sources import place_of_code
@@ -107,7 +107,7 @@ class Hooks:
                 result = call(*args, **kwargs)
             except compat.dynamo_errors():
                 if recorder.graphs == before:
-                    self._eagerly(recorder, own, args, kwargs)
+                    eager.attempt(recorder, own, args, kwargs)
                 raise
             if recorder.graphs == 0:
                 recorder.graphs = 1  # said once
@@ -118,15 +118,6 @@ class Hooks:
             return watched
         compiled.forward = watched
         return compiled
-
-    def _eagerly(self, recorder: Recorder, own: Any, args: tuple, kwargs: dict) -> None:
-        """Captures a call that Dynamo failed on by its eager execution."""
-        from . import eager
-
-        try:
-            eager.capture(recorder, own, args, kwargs)
-        except Exception as error:
-            self.spool.say(place_of_code(own), f"Lockstep could not trace it: {error}")
 
     def _optimize(self, original: Callable) -> Callable:
         @functools.wraps(original)

@@ -1,7 +1,8 @@
-"""Which backends torch has once a path's modules are imported, for `lockstep check`.
+"""What torch has, for `lockstep check`: backends, once a path's modules are there, and functions.
 
-`python -m lockstep_worker backends` reads a JSON object, `import` and `libraries` of a path, from
-standard input, and prints one: `torch` and `backends`, or `error` where a module cannot be
+`python -m lockstep_worker backends` reads a JSON object, `import` and `libraries` of a path and the
+`functions` that cases call, from standard input, and prints one: `torch`, `backends` and
+`functions`, what is wrong with those that no worker can call; or `error` where a module cannot be
 imported."""
 
 import json
@@ -11,7 +12,19 @@ import sys
 import torch
 
 from .configure import import_modules
+from .names import public_function
 from .problems import Malformed, Unsupported
+
+
+def _wrong_with(names: list[str]) -> dict[str, str]:
+    """By name, why the worker cannot call a function."""
+    wrong = {}
+    for name in names:
+        try:
+            public_function(name)
+        except (Malformed, Unsupported) as problem:
+            wrong[name] = str(problem)
+    return wrong
 
 
 def main() -> int:
@@ -26,6 +39,7 @@ def main() -> int:
         answer = {
             "torch": torch.__version__,
             "backends": torch.compiler.list_backends(exclude_tags=()),
+            "functions": _wrong_with(request.get("functions") or []),
         }
     except (Malformed, Unsupported, OSError) as problem:
         answer = {"error": str(problem)}

@@ -8,10 +8,11 @@ from typing import Any, Protocol
 import torch
 
 from . import contexts, errors, names
+from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
-from .state import observe_state
+from .state import Surroundings, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
@@ -130,6 +131,11 @@ def raised_result(error: dict, otherwise: list, runs: list[dict]) -> dict:
     }
 
 
+#: What a device raises from the first assertion on that failed there: nothing that lies on it can
+#: be read any more.
+_DEVICE_LOST: type[Exception] = getattr(torch, "AcceleratorError", Unsupported)
+
+
 class Around(Protocol):
     """Who does something before and after each call that is observed."""
 
@@ -159,6 +165,7 @@ class Executor:
         program, at = self.program, 0
         runs: list[dict] = []
         self.outputs.keep(program.repeat * len(program.calls) > 1)
+        surroundings = Surroundings()
         try:
             for repetition in range(program.repeat):
                 runs.append({"calls": []})
@@ -171,7 +178,7 @@ class Executor:
                         around.after(repetition, at)
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
-                    state = observe_state(program.device)
+                    state = observe_state(program.device, surroundings)
                     runs[-1]["calls"].append({**described, "state": state})
                     del left
         except (Fault, Malformed, Unsupported, Rehearsal):
@@ -182,17 +189,17 @@ class Executor:
             raised, otherwise = errors.descriptions(error, self.stage.last)
             self.stage.last = raised["stage"]
             if self.unfinished is not None:
-                with contextlib.suppress(Unsupported):
+                with contextlib.suppress(Unsupported, _DEVICE_LOST):
                     runs[-1]["calls"].append(self.outputs.call(*self.unfinished, []))
             after = {}
             if self.given is not None:
-                with contextlib.suppress(Unsupported):
+                with contextlib.suppress(Unsupported, _DEVICE_LOST):
                     inputs = self.outputs.call([], self.given, [])["inputs"]
                     after = {
                         "after_error": {
                             "call": at,
                             "inputs": inputs,
-                            "state": observe_state(program.device),
+                            "state": observe_state(program.device, surroundings),
                         }
                     }
             self.outputs.read_again(runs)
@@ -223,6 +230,7 @@ class Executor:
         torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(context), self.witness.call():
             results = function(*arguments)
+            self._settle()
         by_name = dict(zip(program.source.outputs, results))
         if self.wants_plain:
             _check_plain(by_name)
@@ -257,6 +265,12 @@ class Executor:
         )
         with self.witness.backward():
             torch.autograd.backward(of, with_, retain_graph=retain_graph)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Waits for the device: what fails there is an error of the program, not of whoever reads
+        the result."""
+        accelerator.synchronize(torch.device(self.program.device))
 
 
 def _requires_grad(value: Any) -> bool:

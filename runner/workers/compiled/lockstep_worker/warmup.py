@@ -23,20 +23,32 @@ def warm(cache: str) -> None:
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    # What a child would import or read first. Some modules look for accelerators as they are
-    # imported; where NVML does not answer, that initialises CUDA.
+    # Importing, compiling and resetting look for accelerators; where NVML does not answer, that
+    # initialises CUDA.
     with no_accelerator():
-        from . import execute, spelling  # noqa: F401
+        _import_and_compile(cache)
+    gc.collect()
+    # What exists now is shared with every child; the collector would write to its pages.
+    gc.freeze()
+    pages.collapse()
 
-        spelling.table()
-        torch.overrides.get_overridable_functions()
-        inductor.import_all()
+
+def _import_and_compile(cache: str) -> None:
+    import torch
+
+    # What a child would import or read first.
+    from . import execute, spelling  # noqa: F401
+
+    spelling.table()
+    torch.overrides.get_overridable_functions()
+    inductor.import_all()
     # The first two: what lets one execution change how another compiles. What a torch lacks, the
     # trials name.
     for hook in (
         dynamo.no_profiles,
         inductor.no_remote_caches,
         inductor.one_compile_thread,
+        inductor.no_progress_threads,
         lambda: inductor.place_headers(cache),
         inductor.atomic_builds,
         dynamo.no_guard_profiling,
@@ -48,7 +60,7 @@ def warm(cache: str) -> None:
         h = x.to(torch.float16).to(torch.float32)
         return torch.relu(h @ y).sum(dim=1), h.exp() + 1
 
-    with no_accelerator(), named_header():
+    with named_header():
         # A graph with gradients too, unless that starts threads, which a fork would lose. Never a
         # real backward.
         for grad in (False,) if build.autograd_has_threads() else (False, True):
@@ -58,10 +70,6 @@ def warm(cache: str) -> None:
             )
     dynamo.reset()
     inductor.reset_metrics()
-    gc.collect()
-    # What exists now is shared with every child; the collector would write to its pages.
-    gc.freeze()
-    pages.collapse()
 
 
 @contextlib.contextmanager

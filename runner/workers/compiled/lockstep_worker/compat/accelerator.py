@@ -63,15 +63,24 @@ def no_accelerator() -> Iterator[None]:
         raise RuntimeError(f"a parent that forks does not initialise {accelerator}")
 
     module = torch.get_device_module(accelerator)
-    patches = {"is_available": lambda: False, "device_count": lambda: 0, "_lazy_init": refuse}
-    before = {name: getattr(module, name) for name in patches if hasattr(module, name)}
-    for name in before:
-        setattr(module, name, patches[name])
+    # Fake tensors have torch's own code count CUDA's devices, where Python says that there are
+    # none.
+    replaced = [
+        (module, "is_available", lambda: False),
+        (module, "device_count", lambda: 0),
+        (module, "_lazy_init", refuse),
+        (torch._C, "_ensureCUDADeviceGuardSet", lambda: None),
+    ]
+    before = [(owner, name, getattr(owner, name, None)) for owner, name, _ in replaced]
+    for owner, name, function in replaced:
+        if hasattr(owner, name):
+            setattr(owner, name, function)
     try:
         yield
     finally:
-        for name, function in before.items():
-            setattr(module, name, function)
+        for owner, name, original in before:
+            if original is not None:
+                setattr(owner, name, original)
         for name in _REMEMBER:
             with contextlib.suppress(ImportError):
                 owner = importlib.import_module(name)

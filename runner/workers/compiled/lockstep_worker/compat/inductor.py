@@ -100,6 +100,14 @@ def one_compile_thread() -> None:
     torch._inductor.config.compile_threads = 1
 
 
+def no_progress_threads() -> None:
+    """No thread that watches a progress bar: tqdm, where it is installed, starts one with the first
+    bar, and Inductor shows one when it compiles."""
+    import torch.hub
+
+    torch.hub.tqdm.monitor_interval = 0
+
+
 def reset_metrics() -> None:
     """Clears Inductor's counts of kernels, where it has any."""
     with contextlib.suppress(ImportError, AttributeError):
