@@ -4,7 +4,7 @@ the answer. What the program itself prints and warns stays where it is."""
 import os
 import pathlib
 import sys
-import types
+import traceback
 import warnings
 from typing import Any, TextIO
 
@@ -12,6 +12,8 @@ from typing import Any, TextIO
 FILE, MOST_BYTES = "torch.log", 1 << 24
 #: Of an environment variable: messages of torch's C++ parts below this are not printed.
 CPP_LEVEL = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
+#: So many frames are looked at for who warns, of which some are those that show the warning.
+DEEP = 12
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -74,10 +76,8 @@ def _is_torchs(message: Any) -> bool:
     """Whether torch, or what captures, has raised the warning that is shown now."""
     if "(Triggered internally at" in str(message):
         return True
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename == warnings.__file__:
-        frame = frame.f_back
-    file = frame.f_code.co_filename if frame is not None else ""
+    files = [each.filename for each in reversed(traceback.extract_stack(limit=DEEP))]
+    file = next((each for each in files if each not in (__file__, warnings.__file__)), "")
     return "/torch/" in file or file.startswith(_HERE)
 
 
