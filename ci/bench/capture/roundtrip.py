@@ -7,7 +7,8 @@ written as a script, and captured from that. Then what was captured is run. A ro
 verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
 Policies play no part, since a program has none: where values are compared, what counts is whether
 they differ. How strides are compared is taken over from the case. LOCKSTEP names another command
-than ci/lockstep."""
+than ci/lockstep. What TABLE.jsonl has already is not done again, so that a round trip can be ended
+and gone on with."""
 
 import argparse
 import dataclasses
@@ -173,20 +174,30 @@ def summary_of(rows: list[Row]) -> str:
     )
 
 
+def _known(table: pathlib.Path | None) -> dict[str, Row]:
+    """The rows that a table has already, by their instances."""
+    if table is None or not table.exists():
+        return {}
+    found = map(json.loads, table.read_text("utf-8").splitlines())
+    return {each["id"]: Row(each["id"], each["old"], each["new"], each["why"]) for each in found}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("select", nargs="*", metavar="SELECT")
     parser.add_argument("--path", default="inductor")
     parser.add_argument("--count", type=int, help="so many of them, evenly chosen")
-    parser.add_argument("--to", type=pathlib.Path, help="append rows to this file")
+    parser.add_argument("--to", type=pathlib.Path, help="append rows to this file, and go on there")
     asked = parser.parse_args()
     ids = instances(asked.select, asked.path)
     if asked.count and asked.count < len(ids):
         ids = [ids[at * len(ids) // asked.count] for at in range(asked.count)]
-    rows: list[Row] = []
-    for at in range(0, len(ids), BATCH):
+    known = _known(asked.to)
+    rows = [known[each] for each in ids if each in known]
+    left = [each for each in ids if each not in known]
+    for at in range(0, len(left), BATCH):
         with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
-            batch = rows_of(ids[at : at + BATCH], asked.path, pathlib.Path(work))
+            batch = rows_of(left[at : at + BATCH], asked.path, pathlib.Path(work))
         rows += batch
         for row in batch:
             print(in_words(row), flush=True)

@@ -5,6 +5,7 @@
     recorder.py   one graph: its steps, its calls, what they returned
     graph.py      Dynamo's graph as steps
     traced.py     an eager execution as steps;  eager.py: a call that Dynamo fails on
+    reads.py      the numbers that Python reads from tensors in an eager execution
     steps.py      one call as a step: an operator, a public function, an index, a number
     tensors.py    tensors as inputs of a case: bytes, and a fill with the same statistics
     replay.py     the steps, executed eagerly, against what was recorded
@@ -16,6 +17,7 @@
     paths.py      what was asked for as a path
     proof.py      the runner's verdicts on the ways to write a case, and which one is kept
     left.py       the processes that a program leaves behind
+    folders.py    where the cases of a run lie that asked for an answer alone
     door.py       `lockstep capture`, and `lockstep run|explain|shrink model.py`
 
 Nothing here imports torch until a program does, or `recorder` is asked to record."""

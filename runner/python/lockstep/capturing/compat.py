@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_leaves
 
 from . import worker
 
@@ -125,6 +126,20 @@ def registered_name(backend: Callable) -> str | None:
             if torch._dynamo.lookup_backend(name) is backend:
                 return name
     return None
+
+
+def when_logs_are_set_up(then: Callable[[], None]) -> None:
+    """Calls `then` each time after torch has set up its loggers anew."""
+    internal = getattr(torch._logging, "_internal", None)
+    set_up = getattr(internal, "_init_logs", None)
+    if internal is None or set_up is None:
+        return
+
+    def instead(*args: Any, **kwargs: Any) -> None:
+        set_up(*args, **kwargs)
+        then()
+
+    internal._init_logs = instead
 
 
 def optimize_owner() -> Any:
@@ -251,6 +266,48 @@ def reads_a_number(function: Any) -> bool:
         "aten::item.default",
         "aten::equal.default",
         "aten::is_nonzero.default",
+    )
+
+
+#: Functions that ask a tensor for what does not depend on its elements, or for a text that people
+#: read; so do those that begin with `is_`, but for `is_nonzero`.
+_FACTS = frozenset(
+    "__get__ __len__ __hash__ __dir__ __repr__ __str__ __format__ size stride dim ndimension numel "
+    "nelement element_size storage_offset get_device type data_ptr dense_dim sparse_dim dim_order "
+    "result_type can_cast promote_types broadcast_shapes has_names __set__ __delete__".split()
+)
+
+
+def reads_elements(function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a function of torch that returns no tensor gives Python elements of a tensor, or what
+    depends on them."""
+    word = getattr(function, "__name__", "")
+    if word in _FACTS or word.startswith("is_") and word != "is_nonzero":
+        return False
+    return any(isinstance(each, torch.Tensor) for each in tree_leaves((args, kwargs)))
+
+
+#: Functions of which the sizes of the result depend on the elements of what they are given.
+_LOOSE = frozenset(
+    "nonzero argwhere masked_select unique unique_consecutive _unique2 bincount "
+    "repeat_interleave".split()
+)
+
+
+def makes_loose_sizes(function: Any, args: Any) -> bool:
+    """Whether the sizes of what a function of torch returns depend on elements."""
+    word = getattr(function, "__name__", "")
+    if word == "__getitem__":
+        masks = (torch.bool, torch.uint8)
+        return any(getattr(each, "dtype", None) in masks for each in tree_leaves(args[1:]))
+    return word in _LOOSE or word == "where" and len(args) == 1
+
+
+def asks_for_sizes(function: Any) -> bool:
+    """Whether a function asks a tensor for its sizes."""
+    words = ("size", "numel", "nelement", "__len__")
+    return getattr(function, "__name__", "") in words or (
+        getattr(function, "__self__", None) is torch.Tensor.shape
     )
 
 

@@ -20,6 +20,7 @@ class Recorded:
         from lockstep.capturing import cases, spool
 
         self.status, self.text, self.errors = done.returncode, done.stdout, done.stderr
+        self.folder = folder
         self.regions = spool.regions_of(folder)
         self.reasons = spool.reasons_of(folder)
         graphs = [each for each in self.regions if "sweep" not in each]

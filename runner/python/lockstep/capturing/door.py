@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,14 +21,15 @@ from typing import NoReturn
 if not __package__:
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
-from lockstep import places
-from lockstep.capturing import cases, left, proof, spool, sweeps
+from lockstep.capturing import cases, folders, left, proof, said, spool, sweeps
 from lockstep.places import Refusal, say
 
 #: Exit statuses of the tool.
 OK, FAILS, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 #: How long a program may run, in seconds; how much of it is kept.
 SECONDS, MOST_BYTES, MOST_GRAPHS = 600, 1 << 30, 64
+#: So many of the last lines of torch's are shown where nothing could be captured.
+SHOWN_LINES = 20
 
 
 #: What to say of a case that is not Dynamo's graph.
@@ -85,7 +85,8 @@ def execute(asked: Asked, folder: pathlib.Path, functions: bool) -> tuple[int, b
     python = os.environ.get("LOCKSTEP_PYTHON") or sys.executable
     words = [python, str(script), str(folder), json.dumps(limits), asked.program]
     left.adopt()
-    process = subprocess.Popen([*words, *asked.arguments], stdout=sys.stderr.fileno())
+    told = said.CPP_LEVEL | os.environ
+    process = subprocess.Popen([*words, *asked.arguments], stdout=sys.stderr.fileno(), env=told)
     try:
         return process.wait(timeout=asked.seconds), False
     except subprocess.TimeoutExpired:
@@ -123,7 +124,7 @@ def _end(process: subprocess.Popen) -> None:
 
 def capture(asked: Asked, folder: pathlib.Path) -> tuple[list[cases.Captured], bool]:
     """What the program compiles. Raises `Refusal` if there is nothing."""
-    stem = cases.word(asked.name or pathlib.Path(asked.program).stem)
+    stem = stem_of(asked)
     say(
         f"running {asked.program}: what it compiles is recorded and executed eagerly, so what it "
         "prints is eager's"
@@ -195,15 +196,18 @@ def _paths(each: cases.Captured) -> str:
 # Cases --------------------------------------------------------------------------------------------
 
 
-def output_folder(asked: Asked) -> pathlib.Path:
-    """Where the cases go. Raises `Refusal` if somebody's files are there."""
-    stem = cases.word(asked.name or pathlib.Path(asked.program).stem)
+def stem_of(asked: Asked) -> str:
+    """What the names of the cases begin with."""
+    return cases.word(asked.name or pathlib.Path(asked.program).stem)
+
+
+def output_folder(asked: Asked) -> pathlib.Path | None:
+    """Where the program's user wants the cases; None: an answer alone is asked for. Raises
+    `Refusal` if somebody's files are there."""
     if asked.command != "capture":
-        folder = places.cache() / "captured" / stem
-        shutil.rmtree(folder, ignore_errors=True)
-        return folder
+        return None
     # Absolute, since the program may delete the folder that it runs in.
-    folder = pathlib.Path(os.path.abspath(asked.out or f"{stem}-cases"))
+    folder = pathlib.Path(os.path.abspath(asked.out or f"{stem_of(asked)}-cases"))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Refusal(f"{_relative(folder)} exists: --out names another directory.")
     return folder
@@ -211,6 +215,37 @@ def output_folder(asked: Asked) -> pathlib.Path:
 
 def _relative(folder: pathlib.Path) -> str:
     return os.path.relpath(folder)
+
+
+def _where(asked: Asked, place: pathlib.Path) -> str:
+    """A place beside the cases, in the words of who asks."""
+    return _relative(place) if asked.command == "capture" else str(place)
+
+
+# What torch said ----------------------------------------------------------------------------------
+
+
+def keep_log(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> None:
+    """Puts what torch logged and warned beside the cases, and says where."""
+    if text := _torch_said(work):
+        file = folder / said.FILE
+        file.write_text(text, "utf-8")
+        lines = text.count("\n")
+        say(
+            f"torch logged or warned {lines} line{'s' if lines != 1 else ''}: {_where(asked, file)}"
+        )
+
+
+def show_log(work: pathlib.Path) -> None:
+    """Prints the end of what torch logged and warned, where it is all that there is."""
+    if lines := _torch_said(work).splitlines()[-SHOWN_LINES:]:
+        say("what torch logged and warned last:")
+        for line in lines:
+            print("".join(c if c.isprintable() else " " for c in line), file=sys.stderr)
+
+
+def _torch_said(work: pathlib.Path) -> str:
+    return "".join(map(said.of, (work, work / "first", work / "second")))
 
 
 def write(
@@ -316,7 +351,7 @@ def _become(words: list[str]) -> NoReturn:
 
 def sweep(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> int:
     """Writes every distinct call of the program as one sweep. Raises `Refusal` if there is none."""
-    stem = cases.word(asked.name or pathlib.Path(asked.program).stem)
+    stem = stem_of(asked)
     say(f"running {asked.program}, and recording what it calls")
     status, interrupted = execute(asked, work, False)
     _tell_end(asked.program, status, interrupted)
@@ -329,6 +364,7 @@ def sweep(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> int:
         name = f"{stem}-calls" + (f"-{at + 1}" if at else "")
         (folder / f"{name}.json").write_text(text, "utf-8")
     say(f"{len(noted)} distinct calls in {_relative(folder)}")
+    keep_log(asked, work, folder)
     return INTERRUPTED if interrupted else OK
 
 
@@ -339,16 +375,17 @@ def main() -> int:
         return USAGE
     work = tempfile.TemporaryDirectory(prefix="lockstep-capture-")
     try:
-        folder = output_folder(asked)
-        if asked.calls:
-            return sweep(asked, pathlib.Path(work.name), folder)
+        wanted = output_folder(asked)
+        if wanted is not None and asked.calls:
+            return sweep(asked, pathlib.Path(work.name), wanted)
         found, interrupted = capture(asked, pathlib.Path(work.name))
+        folder = wanted or folders.new(stem_of(asked))
         kept, path_files = write(asked, found, folder, not interrupted)
         for each in found:
             if each.name in kept:
                 _tell_kept(each.name, kept[each.name])
-        where = _relative(folder) if asked.command == "capture" else folder
-        say(f"{len(found)} case{'s' if len(found) != 1 else ''} in {where}")
+        say(f"{len(found)} case{'s' if len(found) != 1 else ''} in {_where(asked, folder)}")
+        keep_log(asked, pathlib.Path(work.name), folder)
         if interrupted:
             return INTERRUPTED
         if asked.command == "capture":
@@ -359,6 +396,7 @@ def main() -> int:
         return answer(asked, found, kept, folder, path_files)
     except Refusal as refusal:
         say(str(refusal))
+        show_log(pathlib.Path(work.name))
         return USAGE
     except proof.Failed as failed:
         say("the cases could not be judged:")

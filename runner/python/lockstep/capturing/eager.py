@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 
 from .graph import Written
+from .reads import plain
 from .recorder import Checked, Recorder, Region
 from .sources import place_of_code
 from .steps import Ref, Steps, Unsayable
@@ -32,13 +33,13 @@ def capture(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -
         except Exception as error:
             region.raised(noted, error)
     if noted["raised"]:
-        _use_raising(region, [*trace.ways, below.way])
+        _use_raising(region, trace, [*trace.ways, below.way])
     else:
 
         def by(way: Way) -> Callable[[dict], Written]:
-            return lambda _: way.finish(outputs)
+            return lambda _: trace.finish(way, outputs)
 
-        leaves = tree_leaves(outputs)
+        leaves = [plain(each) for each in tree_leaves(outputs)]
         # Operators do not tell of a backward that the program has of its own.
         graded = any(getattr(each, "requires_grad", False) for each in leaves)
         made = [by(each) for each in (*trace.ways, *([] if graded else [below.way]))]
@@ -53,11 +54,11 @@ def attempt(recorder: Recorder, function: Callable, args: tuple, kwargs: dict) -
         recorder.spool.say(place_of_code(function), f"Lockstep could not trace it: {error}")
 
 
-def _use_raising(region: Region, ways: list[Way]) -> None:
+def _use_raising(region: Region, trace: Trace, ways: list[Way]) -> None:
     """Takes what was called until the error."""
     for each in ways:
         try:
-            region.use(each.finish([each.last] if isinstance(each.last, Ref) else []))
+            region.use(trace.finish(each, [each.last] if isinstance(each.last, Ref) else []))
         except Unsayable as error:
             region.spool.say(error.source, str(error))
             continue

@@ -18,6 +18,8 @@ class Written:
 
     def __init__(self, inputs: list[str], steps: Steps, outputs: list[Any], route: str) -> None:
         self.inputs, self.steps, self.outputs, self.route = inputs, steps.steps, outputs, route
+        #: What depends on elements of tensors and is in no step: the place, and what it is.
+        self.unsaid: list[tuple[dict | None, str]] = []
 
     def program(self) -> dict:
         """The program of the protocol; outputs that are no names are in `outputs` alone."""

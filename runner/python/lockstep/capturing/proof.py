@@ -1,8 +1,9 @@
 """The runner's verdicts on the ways to write a case, and which one is kept; knows no torch.
 
-What the program showed is what its graph shows on the accused path with the recorded values,
-compared to the bit. Another way to write it shows the same divergence if the same output diverges
-in the same way, within a factor of ten."""
+What the program showed is what its graph shows on the accused path with the recorded values: what
+the default policies do not let pass; where they let everything pass, what differs to the bit.
+Another way to write it shows the same divergence if the same output diverges in the same way, within
+a factor of ten."""
 
 import dataclasses
 import json
@@ -142,9 +143,7 @@ class Wish:
 
     def ways(self) -> list[Way]:
         """The ways to try, the one that shows everything first."""
-        found = [SHOWN]
-        if not self.strict or self.policy:
-            found.append(self.way(True))
+        found = [SHOWN, self.way(True)]
         return found if self.exact else [*found, self.way(False)]
 
 
@@ -153,7 +152,7 @@ class Kept:
     """The way that a case is kept in, and what to say of it."""
 
     way: Way
-    shown: dict | None  # the verdict on the recorded values, compared to the bit
+    shown: dict | None  # the verdict on the recorded values
     verdicts: list[dict]  # on the way that is kept
     words: str
 
@@ -235,6 +234,8 @@ def _choose(found: dict[Way, list[dict]], wish: Wish) -> Kept:
         way = next(iter(whole))
         return Kept(way, None, whole[way], "its values are too many for a case file")
     shown = worst(whole[SHOWN])
+    if exact in whole and diverges(worst(whole[exact])):
+        shown = worst(whole[exact])  # it matters more than what only differs in last bits
     if not diverges(shown):
         agreeing = (w for w in (fills, exact) if w in whole and not diverges(worst(whole[w])))
         way = next(agreeing, SHOWN)

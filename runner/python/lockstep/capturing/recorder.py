@@ -94,7 +94,9 @@ class Region:
         self.spool.write(self.file, self.json)
 
     def use(self, written: graph.Written) -> None:
-        """Takes a program as what was captured."""
+        """Takes a program as what was captured, and says what is not in it."""
+        for place, what in written.unsaid:
+            self.spool.say(place or self.json["where"], what)
         self.json["route"] = written.route
         self.json["draws"] |= any(compat.draws(each) for each in _operators(written.steps))
         self.json["program"] = {

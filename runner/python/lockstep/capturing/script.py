@@ -28,6 +28,7 @@ def main() -> None:
     """Runs the program of the command line."""
     folder, limits, program, *arguments = sys.argv[1:]
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+    import lockstep.capturing.said as said
     import lockstep.capturing.spool as spools
 
     asked = json.loads(limits)
@@ -35,10 +36,17 @@ def main() -> None:
     # The package's place, and that of this file, become the program's.
     sys.path[0:2] = [os.path.dirname(os.path.abspath(program))]
     spool = spools.Spool(folder, asked["bytes"], asked["graphs"])
+    log = said.Log(spool.folder / said.FILE)
+    said.take_warnings(log)
     outermost: list[Callable] = []  # of the functions of the program, once there is torch
     if asked["functions"]:
         setattr(builtins, WRAPPER, lambda each: outermost[0](each) if outermost else each)
-    when_torch_is_imported(lambda: outermost.append(begin(spool, asked["calls"])))
+
+    def imported() -> None:
+        said.take_logs(log)
+        outermost.append(begin(spool, asked["calls"]))
+
+    when_torch_is_imported(imported)
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=program, __builtins__=builtins)
     sys.modules["__main__"] = module

@@ -77,7 +77,7 @@ def regions_of(folder: pathlib.Path) -> list[dict[str, Any]]:
     found = []
     for file in sorted(folder.glob("[0-9]*.json")):
         with contextlib.suppress(OSError, ValueError):
-            region = json.loads(file.read_bytes())
+            region = json.loads(file.read_bytes()) if file.is_file() else None
             if isinstance(region, dict) and not KEYS.isdisjoint(region):
                 found.append(region)
     return found
@@ -86,7 +86,7 @@ def regions_of(folder: pathlib.Path) -> list[dict[str, Any]]:
 def reasons_of(folder: pathlib.Path) -> list[dict[str, Any]]:
     """What could not be captured: `source` and `reason`, each once."""
     file = folder / "reasons"
-    if not file.exists():
+    if not file.is_file():
         return []
     lines = dict.fromkeys(file.read_text("utf-8").splitlines())
     return [json.loads(line) for line in lines]

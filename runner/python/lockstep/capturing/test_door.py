@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -124,6 +125,61 @@ def test_explain_names_the_cast_and_the_setting(tool, tmp_path):
     assert done.returncode == 1, done.stderr
     assert "compiled keeps float32 where eager rounds to float16 after step half" in done.stdout
     assert "emulate_precision_casts" in done.stdout
+
+
+def test_what_torch_says_does_not_stand_before_the_answer(tool, tmp_path):
+    warns = (
+        "torch.meshgrid(torch.ones(2), torch.ones(2))\nimport sys; sys.stderr.write('mine\\n')\n"
+    )
+    program(tmp_path, CAST + warns)
+    done = tool("run", "--quiet", "model.py")
+    assert done.returncode == 0, done.stderr
+    assert "meshgrid" not in done.stderr and "\nmine\n" in done.stderr
+    where = re.search(r"torch logged or warned \d lines: (.*)", done.stderr).group(1)
+    assert "meshgrid" in pathlib.Path(where).read_text()
+
+
+def test_what_torch_says_is_shown_where_there_is_no_answer(tool, tmp_path):
+    program(tmp_path, "import torch\ntorch.meshgrid(torch.ones(2), torch.ones(2))\n")
+    done = tool("explain", "model.py")
+    assert done.returncode == 2
+    assert done.stderr.index("could be captured") < done.stderr.index("meshgrid")
+
+
+def test_two_programs_of_one_name_at_once(tool, tmp_path):
+    started = []
+    for at in range(2):
+        (tmp_path / str(at)).mkdir()
+        program(tmp_path / str(at), CAST.replace("* 2", f"* {at + 5}"))
+        tool.folder = tmp_path / str(at)
+        started.append(tool.start("run", "--quiet", "model.py"))
+    files = []
+    for at, each in enumerate(started):
+        out, error = each.communicate(timeout=600)
+        assert each.returncode == 0 and "1 conform" in out, error
+        folder = re.search(r"1 case in (.*)", error).group(1)
+        files.append(pathlib.Path(folder) / "model-f.json")
+        assert f'"args": ["%float_1", {at + 5}]' in files[at].read_text()
+    assert files[0] != files[1]
+    for each in files:  # what later commands take is still there
+        done = tool("run", "--quiet", str(each), "--path", "inductor")
+        assert done.returncode == 0 and "1 conform" in done.stdout, done.stderr
+
+
+def test_numbers_that_python_reads_are_said(tool, tmp_path):
+    text = """
+import torch
+def f(x):
+    torch._dynamo.graph_break()
+    return x * x.max().item() + (2 if x[0] > 0 else 3)
+torch.compile(f, fullgraph=True)(torch.arange(4.))
+"""
+    program(tmp_path, text)
+    done = tool("capture", "model.py")
+    assert done.returncode == 0, done.stderr
+    for word in ("item", "__bool__"):
+        assert f"not captured: model.py:5: what Python does with what `{word}` reads" in done.stderr
+    assert tool("check", "model-cases/model-f.json").returncode == 0
 
 
 def test_nothing_to_explain_is_said(tool, tmp_path):

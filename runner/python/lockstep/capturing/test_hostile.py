@@ -122,6 +122,9 @@ import pathlib
 spool = pathlib.Path("/proc/self/cmdline").read_bytes().split(b"\\0")[2].decode()
 for at, text in enumerate(("", "[]", "{", "3", '{"a": 1}', "\\0" * 5000)):
     (pathlib.Path(spool) / f"00000001-{at}.json").write_text(text)
+import os
+os.mkfifo(pathlib.Path(spool) / "00000001-fifo.json")
+os.mkfifo(pathlib.Path(spool) / "reasons")
 """
     )
     assert ran.status == 0, ran.errors

@@ -14,13 +14,16 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from . import compat
+from . import compat, reads
 from .graph import Written
 from .sources import is_own, place_at, place_of
 from .steps import Ref, Steps, Unsayable
 
 #: The most calls of an execution that are written down.
 MOST_STEPS = 20_000
+#: What reads the only element of a tensor; the number of the first two can be followed, while
+#: Python takes no other than its own from the rest.
+OF_ONE = ("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "is_nonzero")
 
 
 class Trace(TorchFunctionMode):
@@ -33,7 +36,12 @@ class Trace(TorchFunctionMode):
         self, inputs: dict[str, torch.Tensor], ways: tuple[bool, ...], source_of: Any = None
     ) -> None:
         super().__init__()
-        self.ways = [Way(inputs, operators, source_of or _source) for operators in ways]
+        self.source_of = source_of or _source
+        self.ways = [Way(inputs, operators, self.source_of) for operators in ways]
+        #: Tensors whose sizes depend on elements, by their ids.
+        self.loose: dict[int, torch.Tensor] = {}
+        #: What depends on elements of tensors and is in no step: the place, and what it is.
+        self.unsaid: list[tuple[dict | None, str]] = []
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -42,17 +50,60 @@ class Trace(TorchFunctionMode):
         try:
             result = function(*args, **kwargs)
         except Exception:
-            self.noted(function, args, kwargs, None)
+            self.noted(Way.note, function, args, kwargs, None)
             for each in self.ways:
                 each.raised()
             raise
-        self.noted(function, args, kwargs, result)
-        return result
+        if compat.is_bookkeeping(function):
+            return result
+        tensors = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+        if tensors or result is None:
+            if self.is_loose(args, kwargs) or compat.makes_loose_sizes(function, args):
+                self.loose |= {id(each): each for each in tensors if each.dim()}
+            self.noted(Way.note, function, args, kwargs, result)
+        elif compat.reads_elements(function, args, kwargs) or (
+            compat.asks_for_sizes(function) and self.is_loose(args, kwargs)
+        ):
+            result = self.read(function, args, result)
+        return result  # or what is known when the program is written: a shape, a dtype
 
-    def noted(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+    def is_loose(self, args: Any, kwargs: Any) -> bool:
+        """Whether a call is given a tensor whose sizes depend on elements."""
+        return bool(self.loose) and any(
+            id(each) in self.loose for each in tree_leaves((args, kwargs))
+        )
+
+    def noted(self, note: Callable, *call: Any) -> None:
         with compat.undispatched():
             for each in self.ways:
-                each.noted(function, args, kwargs, result)
+                each.noted(note, *call)
+
+    def read(self, function: Any, args: Any, result: Any) -> Any:
+        """Notes that Python reads elements of a tensor; what it gets."""
+        word = getattr(function, "__name__", "a function")
+        if word == "__get__":
+            word = getattr(function.__self__, "__name__", word)
+        but = ""
+        if word in OF_ONE[:2] and type(result) in (int, float):
+            result = reads.followed(result, self.computed)
+            but = ", but for arithmetic and calls of torch"
+        what = f"what Python does with what `{word}` reads from a tensor{but}"
+        self.unsaid.append((self.source_of(), f"{what}: the case has what came of it here"))
+        if word in OF_ONE and args and type(reads.plain(result)) in (bool, int, float):
+            self.noted(Way.read, args[0], result)
+        return result
+
+    def computed(self, function: Any, args: tuple, result: Any) -> Any:
+        """Notes what Python computes with a number that it has read; what it gets."""
+        made = reads.followed(result, self.computed)
+        self.noted(Way.compute, function, args, made)
+        return made
+
+    def finish(self, way: "Way", outputs: Any) -> Written:
+        """What was written in one of the ways, or by who looked on. Raises `Unsayable`."""
+        written = way.finish(outputs)
+        written.unsaid = self.unsaid
+        return written
 
 
 class Dispatched(TorchDispatchMode):
@@ -73,10 +124,10 @@ class Dispatched(TorchDispatchMode):
         try:
             result = function(*args, **kwargs)
         except Exception:
-            self.way.noted(function, args, kwargs, None)
+            self.way.noted(Below.note, function, args, kwargs, None)
             self.way.raised()
             raise
-        self.way.noted(function, args, kwargs, result)
+        self.way.noted(Below.note, function, args, kwargs, result)
         return result
 
 
@@ -103,12 +154,12 @@ class Way:
         self.refs[id(value)] = ref
         self.held.append(value)
 
-    def noted(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
-        """Writes one call, unless an earlier one could not be written."""
+    def noted(self, note: Callable, *call: Any) -> None:
+        """Writes one call by a method, unless an earlier one could not be written."""
         if self.failed is not None:
             return
         try:
-            self.note(function, args, kwargs, result)
+            note(self, *call)
         except Unsayable as error:
             error.source = self.steps.source
             self.failed = error
@@ -124,12 +175,7 @@ class Way:
     def note(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Writes one call. Raises `Unsayable`."""
         tensors = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
-        if compat.is_bookkeeping(function) or _only_asks(function, result, tensors):
-            return
-        if len(self.held) > MOST_STEPS:
-            raise Unsayable(f"it makes more than {MOST_STEPS} calls")
-        self.steps.source = self.source_of()
-        self.steps.context = self.context()
+        self.begin()
         args, kwargs = tree_map(self.value, (list(args), dict(kwargs)))
         if len(args) > 1 and function in (torch.Tensor.__getitem__, torch.Tensor.__setitem__):
             self.index(function, args, result)
@@ -143,6 +189,30 @@ class Way:
                 self.name(tensor, ref)
                 self.last = ref
 
+    def begin(self) -> None:
+        """A new step begins. Raises `Unsayable`."""
+        if len(self.held) > MOST_STEPS:
+            raise Unsayable(f"it makes more than {MOST_STEPS} calls")
+        self.steps.source = self.source_of()
+        self.steps.context = self.context()
+
+    def read(self, tensor: Any, number: Any) -> None:
+        """Writes that a number is read from a tensor. Raises `Unsayable`."""
+        subject = self.known(tensor)
+        if subject is None:
+            return  # it is a number like any other that the program has
+        self.begin()
+        ref = self.steps.call(torch.Tensor.item, (subject,), {}, reads.plain(number), "item")
+        if isinstance(number, reads.Followed):
+            self.name(number, ref)
+
+    def compute(self, function: Any, args: tuple, number: Any) -> None:
+        """Writes what is computed with numbers that were read. Raises `Unsayable`."""
+        self.begin()
+        own = tuple(self.value(each) for each in args)
+        ref = self.steps.call(function, own, {}, reads.plain(number), _word(function))
+        self.name(number, ref)
+
     def index(self, function: Any, args: list, result: Any) -> None:
         if function is torch.Tensor.__setitem__:
             self.steps.call(operator.setitem, tuple(args), {}, None, "set")
@@ -154,6 +224,8 @@ class Way:
         """An argument, with its name if it is a tensor; one without a name is a constant."""
         if isinstance(value, slice):
             return slice(*(self.value(each) for each in (value.start, value.stop, value.step)))
+        if isinstance(value, reads.Followed):
+            return self.refs.get(id(value), reads.plain(value))
         if not isinstance(value, torch.Tensor):
             return value
         found = self.known(value)
@@ -218,6 +290,8 @@ class Below(Way):
         if compat.reads_a_number(function):
             raise Unsayable("it computes with a number that it reads from a tensor")
         made = [each for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+        if not made and result is not None:
+            return  # a shape, or what else is known when the program is written
         if made and all(each.device.type == "meta" for each in made):
             return  # torch asks itself for a shape
         if compat.lifts(function) and self.known(args[0]) is None:
@@ -245,7 +319,7 @@ def of_graph(
     runner = _Runner(module)
     with Trace(inputs, (operators,), lambda: runner.place) as trace:
         outputs = runner.run(*args)
-    return trace.ways[0].finish(outputs)
+    return trace.finish(trace.ways[0], outputs)
 
 
 def below_graph(
@@ -266,14 +340,6 @@ class _Runner(torch.fx.Interpreter):
     def run_node(self, n: Any) -> Any:
         self.place = place_of(n.meta.get("stack_trace")) or self.place
         return super().run_node(n)
-
-
-def _only_asks(function: Any, result: Any, tensors: list) -> bool:
-    """Whether a call asks for what is known when the program is written: a shape, a dtype."""
-    if tensors:
-        return False
-    word = getattr(function, "__name__", "")
-    return word not in ("__setitem__", "backward") and result is not None
 
 
 def _word(function: Any) -> str:
