@@ -80,16 +80,14 @@ CALLS = (
         _of("cov", _A, kwargs={"correction": 0}, grad=False, least=2),
         _of("corrcoef", _A, grad=False, least=2),
     ),
-    (_of("vander", "%v", 4, True, grad=False), _of("diag_embed", _A, 1, 0, 1)),
+    # The gradient of diag_embed is a view of the one that comes in. Whether autograd keeps such a
+    # view or a copy of it, no document says.
+    (_of("vander", "%v", 4, True, grad=False), _of("diag_embed", _A, 1, 0, 1, grad=False)),
 )
 
 
 def _allowed(call: Call, row: dict) -> bool:
-    # Of one number it is a view of the gradient that comes in, which eager keeps, and has no need
-    # to: whether autograd takes such a view or a copy of it, no document says.
-    return (
-        call.op != "diag_embed" or row.get("size", 2) > 1 or row.get("gradient", "none") == "none"
-    )
+    return True
 
 
 def _matrix(n: int) -> list[list[float]]:

@@ -2,8 +2,8 @@
 
 What the program showed is what its graph shows on the accused path with the recorded values: what
 the default policies do not let pass; where they let everything pass, what differs to the bit.
-Another way to write it shows the same divergence if the same output diverges in the same way, within
-a factor of ten."""
+Another way to write it shows the same divergence if the same output diverges in the same way,
+within a factor of ten."""
 
 import dataclasses
 import json

@@ -135,8 +135,8 @@ def test_what_torch_says_does_not_stand_before_the_answer(tool, tmp_path):
     done = tool("run", "--quiet", "model.py")
     assert done.returncode == 0, done.stderr
     assert "meshgrid" not in done.stderr and "\nmine\n" in done.stderr
-    where = re.search(r"torch logged or warned \d lines: (.*)", done.stderr).group(1)
-    assert "meshgrid" in pathlib.Path(where).read_text()
+    where = re.search(r"torch logged or warned \d lines: (.*)", done.stderr)
+    assert where and "meshgrid" in pathlib.Path(where[1]).read_text()
 
 
 def test_what_torch_says_is_shown_where_there_is_no_answer(tool, tmp_path):
@@ -157,8 +157,9 @@ def test_two_programs_of_one_name_at_once(tool, tmp_path):
     for at, each in enumerate(started):
         out, error = each.communicate(timeout=600)
         assert each.returncode == 0 and "1 conform" in out, error
-        folder = re.search(r"1 case in (.*)", error).group(1)
-        files.append(pathlib.Path(folder) / "model-f.json")
+        folder = re.search(r"1 case in (.*)", error)
+        assert folder
+        files.append(pathlib.Path(folder[1]) / "model-f.json")
         assert f'"args": ["%float_1", {at + 5}]' in files[at].read_text()
     assert files[0] != files[1]
     for each in files:  # what later commands take is still there

@@ -67,6 +67,7 @@ def test_one_in_use_stays_also_when_its_process_has_become_another(home, monkeyp
         text=True,
         env={**os.environ, "PYTHONPATH": python},
     ) as process:
+        assert process.stdout and process.stdin
         name = process.stdout.readline().strip()
         os.utime(name, (1, 1))
         monkeypatch.setattr(folders, "MOST_FOLDERS", 1)

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -152,12 +153,17 @@ def test_what_the_program_gets_is_what_it_got(record):
 def test_a_copy_of_a_followed_number_is_a_number():
     from lockstep.capturing import reads
 
-    told = []
-    number = reads.followed(3, lambda *call: told.append(call) or call[2])
+    told: list[tuple] = []
+
+    def told_of(*call: Any) -> Any:
+        told.append(call)
+        return call[2]
+
+    number = reads.followed(3, told_of)
     assert type(pickle.loads(pickle.dumps(number))) is type(copy.deepcopy(number)) is int
     assert (json.dumps(number), str(number), range(number)) == ("3", "3", range(3))
     assert (number + 1, 10 - number, number / 2, number**2, -number) == (4, 7, 1.5, 9, -3)
     assert [call[1] for call in told] == [(3, 1), (10, 3), (3, 2), (3, 2), (3,)]
-    assert reads.followed(True, told.append) is True and reads.plain("a") == "a"
+    assert reads.followed(True, told_of) is True and reads.plain("a") == "a"
     with pytest.raises(TypeError):
         number + "a"
