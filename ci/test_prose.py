@@ -21,6 +21,7 @@ GENERATED = {
     "expected/FINDINGS.md",
     "cases/bugs/README.md",
     "reports/testdata/sample.summary.md",
+    "ci/bench/capture/RESULTS.md",
     "ci/bench/explain/RESULTS.md",
     "ci/bench/shrink/RESULTS.md",
 }

@@ -231,6 +231,7 @@ std::string gate_markdown(const Gate& gate) {
   std::string text =
       fmt::format("## Lockstep: {}\n\n{} → {}\n\n", markdown(gate_outcome(gate, rows)),
                   markdown(name_of(*gate.before)), markdown(name_of(*gate.after)));
+  if (!gate.is_open()) text += markdown(gate_counts(gate)) + "\n\n";
   for (const std::string& line : gate.unlike)
     text += fmt::format("> not compared like with like: {}\n\n", markdown(line, 400));
   const auto groups = gate.by_transition();

@@ -254,6 +254,7 @@ def test_unwritable_places_are_named(suite, place):
     environment = suite.environment(LOCKSTEP_CACHE=str(folder))
     result = subprocess.run(
         [*prefix, suite.binary, *arguments],
+        cwd=suite.root,  # runs go into a .lockstep of where one is
         env=environment,
         capture_output=True,
         text=True,
