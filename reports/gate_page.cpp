@@ -266,11 +266,12 @@ std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
 
 std::string gate_page(const Gate& gate, std::size_t limit) {
   const std::vector<GateRow> rows = rows_of(gate);
+  const auto changes_of = gate.by_transition();
   std::map<Transition, std::vector<const GateRow*>> groups;
   for (const GateRow& row : rows) groups[row.transition].push_back(&row);
   std::string counts, sections;
   for (const auto& [transition, group] : groups) {
-    const std::vector<const GatedChange*> changes = gate.by_transition().at(transition);
+    const std::vector<const GatedChange*>& changes = changes_of.at(transition);
     const std::size_t failing = failing_of(changes);
     // As the worst of them: what fails, or what was not let pass.
     const GateRow* worst = *std::min_element(
