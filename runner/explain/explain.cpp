@@ -131,8 +131,9 @@ void read_knob(const Tried& tried, const Fault& fault, ExplainedKnob& knob) {
   }
 }
 
-void ask_knobs(const ExplainRequest& request, const Fault& fault, Questions& questions,
-               Explanation& explanation) {
+/// The settings are tried on `declared`.
+void ask_knobs(const ExplainRequest& request, const std::shared_ptr<const Case>& declared,
+               const Fault& fault, Questions& questions, Explanation& explanation) {
   const Path& path = request.layers.back();
   const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
   std::vector<Path> changed;
@@ -148,13 +149,56 @@ void ask_knobs(const ExplainRequest& request, const Fault& fault, Questions& que
   }
   if (changed.empty()) return;
   questions.ask(
-      {request.declared->id + " (with a setting)", request.declared, changed},
+      {request.declared->id + " (with a setting)", declared, changed},
       [&explanation, fault, of](const std::vector<Tried>& all) {
         for (std::size_t i = 0; i < all.size(); ++i)
           read_knob(all[i], fault, explanation.knobs[of[i]]);
         if (std::any_of(all.begin(), all.end(), [](const Tried& each) { return !each.verdict; }))
           explanation.open.emplace_back("what some settings do: no time");
       });
+}
+
+/// What ends the divergence of a part of the program is tried on all of it, too.
+void confirm_knobs(const ExplainRequest& request, const Fault& fault, Trials& trials,
+                   Explanation& explanation) {
+  const std::vector<std::string> accused = overloads_of(explanation, *request.declared);
+  std::vector<Path> changed;
+  std::vector<ExplainedKnob*> of;
+  for (std::size_t i = 0; i < explanation.knobs.size(); ++i) {
+    if (!explanation.knobs[i].ends) continue;
+    changed.push_back(with_knob(request.layers.back(), request.table.knobs[i], accused));
+    of.push_back(&explanation.knobs[i]);
+  }
+  if (changed.empty()) return;
+  const auto tried = trials.run(
+      {{request.declared->id + " (all of it with a setting)", request.declared, changed}});
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    of[i]->ends = false;
+    read_knob(tried.front()[i], fault, *of[i]);
+  }
+}
+
+/// The case without its backward, which takes as long to compile as the rest of it, where the
+/// divergence on `layer` and on the path is none of a gradient, and stays; else the case.
+std::shared_ptr<const Case> without_backward(const ExplainRequest& request, const Path& layer,
+                                             const Fault& on_layer, const Fault& fault,
+                                             Trials& trials) {
+  const bool may = request.declared->program.backward && fault.is_output() && on_layer.is_output();
+  if (!may) return request.declared;
+  auto forward = std::make_shared<Case>(*request.declared);
+  forward->program.backward.reset();
+  std::erase_if(forward->compare,
+                [](const CompareRule& rule) { return rule.output.find('.') != std::string::npos; });
+  std::vector<Path> paths{request.layers.back()};
+  if (layer.name != paths.front().name) paths.push_back(layer);
+  const auto tried =
+      trials.run({{request.declared->id + " (without its backward)", forward, paths}});
+  const auto stays = [](const Tried& one, const Fault& of) {
+    return one.verdict && has(*one.verdict, of);
+  };
+  if (!stays(tried.front().front(), fault) || !stays(tried.front().back(), on_layer))
+    return request.declared;
+  return forward;
 }
 
 /// The case without something that may not be needed, and what to call that if it is.
@@ -257,19 +301,18 @@ Explanation explain(const ExplainRequest& request, Trials& trials) {
   const Path* layer = find_layer(request, layers, explanation);
   if (layer == nullptr) return end();
   const auto place = static_cast<std::size_t>(layer - request.layers.data());
-  Suspect suspect{request.declared->id,
-                  request.declared,
-                  *layer,
-                  request.registry,
-                  fault_of(*layers[place].verdict),
-                  *layers[place].verdict};
+  const Fault on_layer = fault_of(*layers[place].verdict);
+  const auto declared = without_backward(request, *layer, on_layer, fault, trials);
+  Suspect suspect{request.declared->id, declared, *layer,
+                  request.registry,     on_layer, *layers[place].verdict};
   const SeenValues seen = find_operators(suspect, trials, explanation);
   read_numbers(suspect, seen, explanation);
   if (!top.diverges()) return end();
   Questions questions;
   ask_conditions(request, fault, questions, explanation);
-  ask_knobs(request, fault, questions, explanation);
+  ask_knobs(request, declared, fault, questions, explanation);
   questions.answer(trials);
+  if (declared != request.declared) confirm_knobs(request, fault, trials, explanation);
   if (!request.scratch.empty())
     explanation.pass = find_pass(suspect, request.table.bisected, request.scratch, trials);
   return end();

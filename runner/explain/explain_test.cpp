@@ -115,6 +115,20 @@ TEST_F(Explaining, TriesTheKnobsThatThereAre) {
   EXPECT_THAT(found.sentence, HasSubstr("; ends with emulate_precision_casts;"));
 }
 
+TEST_F(Explaining, CompilesTheBackwardOnlyWhereItMatters) {
+  torch_.fuses_casts = true;
+  std::string text = kRoundTrip;
+  const std::string values = R"("values": [1, 1.0001, 3])";
+  text.replace(text.find(values), values.size(), values + R"(, "requires_grad": true)");
+  const Explanation found = explain(text + R"(, "backward": {"of": ["y"], "with": "ones"})");
+  EXPECT_THAT(guilty(found), ElementsAre("h", "y"));
+  EXPECT_TRUE(found.knobs[0].ends);
+  EXPECT_EQ(found.knobs[0].status, "conform");
+  EXPECT_FALSE(found.knobs[1].ends);
+  EXPECT_EQ(torch_.backwards, 4U)
+      << "down the ladder, without the cache, and with the setting that ends it";
+}
+
 TEST_F(Explaining, SaysWhichValueEndsItWhenItIsSeen) {
   torch_.fuses_casts = torch_.seeing_ends_it = true;
   const Explanation found = explain(kRoundTrip);

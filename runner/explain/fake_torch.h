@@ -46,7 +46,7 @@ class FakeTorch {
   std::string wrong_when_fused;  ///< the same, where the program has other steps
   std::string wrong_in_company;  ///< the same, where several programs are compiled in one graph
   std::string raising_operator;  ///< that eager refuses, and the compiler does not
-  std::size_t executed = 0;
+  std::size_t executed = 0, backwards = 0;  ///< of these with a backward, compiled
 
   std::optional<Observation> answer(const Job& job) {
     ++executed;
@@ -68,6 +68,7 @@ class FakeTorch {
     Json literals = Json::array();
     const auto program = program_from_json(message["program"], literals);
     EXPECT_TRUE(program);
+    if (compiled && program->backward) ++backwards;
     const Json config = message["path"].value("config", Json::object());
     const bool faithful =
         config.value("torch._inductor.config.emulate_precision_casts", Json(false)) == true;

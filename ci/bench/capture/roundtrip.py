@@ -6,9 +6,9 @@ SELECT takes all cases of the suite unless you say. The first instance of each o
 written as a script, and captured from that. Then what was captured is run. A row has what both
 verdicts show: it is the same if they have the same class, and magnitudes within a factor of ten.
 Policies play no part, since a program has none: where values are compared, what counts is whether
-they differ. How strides are compared is taken over from the case. LOCKSTEP names another command
-than ci/lockstep. What TABLE.jsonl has already is not done again, so that a round trip can be ended
-and gone on with."""
+they differ. How strides and errors are compared is taken over from the case. LOCKSTEP names another
+command than ci/lockstep. The Python that runs this needs torch. What TABLE.jsonl has already is not
+done again, so that a round trip can be ended and gone on with."""
 
 import argparse
 import dataclasses
@@ -30,6 +30,8 @@ from lockstep.capturing import cases, proof, spool  # noqa: E402
 SECONDS = 300
 #: So many are run at once, and told.
 BATCH = 20
+#: Classes of differences that are about NaN or infinity.
+NONFINITE = {"nan", "infinity"}
 
 
 @dataclasses.dataclass
@@ -49,13 +51,14 @@ class Row:
 
 def shown(record: dict) -> list:
     """What a verdict shows, whatever its policies: a class, and how great it is."""
-    if record["status"] not in ("conform", "value_diverges"):
+    if record["status"] not in ("conform", "value_diverges", "nonfinite_diverges"):
         return [record["status"], None]
     differing = [each for each in record.get("outputs", []) if each.get("differing")]
     if not differing:
         return [record["status"], None] if record["status"] != "conform" else ["equal", None]
     sizes = [float(each["max_abs"]) for each in differing if each.get("max_abs") is not None]
-    return ["differs", max(sizes, default=None)]
+    nonfinite = any(NONFINITE & set(each.get("classes", {})) for each in differing)
+    return ["nonfinite" if nonfinite else "differs", max(sizes, default=None)]
 
 
 def alike(old: list, new: list) -> bool:
@@ -108,12 +111,14 @@ def capture(script: pathlib.Path, folder: pathlib.Path, name: str) -> str:
     return ""
 
 
-def compare_strides(file: pathlib.Path, of: str) -> None:
-    """Has a captured case compare strides as the case does that it comes from."""
+def take_over(file: pathlib.Path, of: str) -> None:
+    """Has a captured case compare strides and errors as the case does that it comes from."""
     origin = HERE.parents[2] / "cases" / (of.split("[")[0].split("@")[0] + ".json")
-    strides = json.loads(origin.read_text("utf-8")).get("strides")
-    if strides is not None and file.exists():
-        file.write_text(cases.text(json.loads(file.read_text("utf-8")) | {"strides": strides}))
+    if not file.exists():
+        return
+    before, made = (json.loads(each.read_text("utf-8")) for each in (origin, file))
+    made |= {key: before[key] for key in ("strides", "raises") if key in before}
+    file.write_text(cases.text(made))
 
 
 def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
@@ -132,7 +137,7 @@ def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
             row.why = capture(script, captured, f"c{at}")
         except Exception as error:
             row.why = f"Lockstep failed: {error!r}"
-        compare_strides(captured / f"c{at}.json", row.id)
+        take_over(captured / f"c{at}.json", row.id)
     files = sorted(captured.glob("*.json"), key=lambda each: int(each.stem[1:]))
     valid = [each for each in files if not _invalid(each, rows)]
     after = run([str(each) for each in valid], path, work / "new") if valid else {}
