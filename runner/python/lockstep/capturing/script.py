@@ -71,7 +71,10 @@ def begin(spool: Any, calls: bool) -> Callable:
 
 def when_torch_is_imported(then: Callable[[], Any]) -> None:
     """Calls `then` right after the program has imported torch, and not before: what it sets of its
-    environment until then counts."""
+    environment until then counts. Where Python has imported it at its start, calls it now."""
+    if "torch" in sys.modules:
+        then()
+        return
 
     class Finder:
         @staticmethod

@@ -1,6 +1,16 @@
 """Programs that end, fork, print, loop, or ask for too much: what was captured stays."""
 
+import functools
+
+import pytest
+
 FIRST = "f = torch.compile(lambda x: x.exp() + 1)\nf(torch.randn(3))\n"
+
+
+@pytest.fixture
+def record(record):
+    """Each of these in a process of its own, as users have."""
+    return functools.partial(record, fresh=True)
 
 
 def test_an_exit_keeps_what_was_captured(record):
