@@ -71,10 +71,10 @@ def test_operators_of_python_are_what_their_kernels_call():
     assert [step["op"] for step in found.steps] == ["aten::add.Tensor"]
 
 
-def test_a_program_is_lowered_in_place(tmp_path):
+def test_a_program_is_lowered_in_place(tmp_path, cache):
     """Results by their names, inside of contexts, written inputs, several calls; what is not
     lowered stays, with the reason."""
-    worker = Worker(tmp_path)
+    worker = Worker(tmp_path, cache=cache)
     program = {
         "inputs": ["x"],
         "outputs": ["y", "z", "w"],

@@ -303,10 +303,10 @@ def test_random_numbers_are_seeded_before_every_call(worker):
     assert native[0] != native[1] and native[0] != eager[0]
 
 
-def test_limits_and_streams(tmp_path):
+def test_limits_and_streams(tmp_path, cache):
     """A file that outgrows its limit is that execution's error; what an execution prints never gets
     among the lines."""
-    small = Worker(tmp_path, limits={"memory_bytes": 0, "file_bytes": 1 << 20})
+    small = Worker(tmp_path, cache=cache, limits={"memory_bytes": 0, "file_bytes": 1 << 20})
     ones = {
         "inputs": ["x"],
         "outputs": ["y"],
@@ -328,7 +328,7 @@ def test_limits_and_streams(tmp_path):
     )
     small.say({"type": "stop"})
     assert small.process.wait(30) == 0
-    loud = Worker(tmp_path / "prints", shim=str(tmp_path / "prints"))
+    loud = Worker(tmp_path / "prints", cache=cache, shim=str(tmp_path / "prints"))
     run, out = loud.start(
         ROUND_TRIP,
         [{"x": view(0, [4, 5])}],
