@@ -234,6 +234,8 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
     note_uses(interpreter);
   } catch (const Malformed&) {
     throw;
+  } catch (const Fault&) {
+    throw;
   } catch (const Unsupported&) {
     throw;
   } catch (const std::exception&) {
@@ -319,6 +321,8 @@ ordered_json Execution::observe() {
     parse();
     repeat();
   } catch (const Malformed&) {
+    throw;
+  } catch (const Fault&) {
     throw;
   } catch (const json::exception& missing) {
     throw Malformed(missing.what());
