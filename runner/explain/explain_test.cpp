@@ -51,6 +51,7 @@ class Explaining : public OnFakeTorch {
       request.table.knobs.push_back(*knob);
     }
     request.torch = "2.13.0";
+    request.threads = 2;
     Trials all = trials(seconds);
     return lockstep::explain(request, all);
   }
@@ -113,6 +114,14 @@ TEST_F(Explaining, TriesTheKnobsThatThereAre) {
   EXPECT_EQ(found.knobs[1].status, "value_diverges");
   EXPECT_THAT(found.knobs[2].why, HasSubstr("needs torch >=2.14"));
   EXPECT_THAT(found.sentence, HasSubstr("; ends with emulate_precision_casts;"));
+}
+
+TEST_F(Explaining, SaysThatItTakesTheThreadsOfTheRun) {
+  torch_.wrong_with_threads = true;
+  EXPECT_THAT(explain(kRoundTrip).conditions, ElementsAre("2 threads"));
+  torch_.wrong_with_threads = false;
+  torch_.first_is_wrong = true;
+  EXPECT_THAT(explain(kRoundTrip).conditions, IsEmpty());
 }
 
 TEST_F(Explaining, SaysWhichValueEndsItWhenItIsSeen) {
