@@ -47,10 +47,11 @@ Result<Json> prepare_of(const Case& declared, const fs::path& scratch) {
               {"requires_grad", declared.prepare->requires_grad}};
 }
 
-/// 0: nobody asks for a number of threads.
-int threads_of(const Path& path, const Case& declared, const Session& session) {
+/// `unasked`: where nobody asks for a number of threads.
+int threads_of(const Path& path, const Case& declared, const Session& session, int unasked) {
   if (path.site.threads > 0) return path.site.threads;
-  return declared.threads > 0 ? declared.threads : session.settings().pace.threads;
+  if (declared.threads > 0) return declared.threads;
+  return session.settings().pace.threads > 0 ? session.threads() : unasked;
 }
 
 /// What `python -m lockstep_worker repro` reads; `unasked`: the threads where nobody asks for some.
@@ -60,7 +61,6 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Session& s
   const Instance& instance = plan.instances[item.instance];
   const Case& declared = *instance.declared;
   const Path& path = plan.paths[item.path];
-  const int asked = threads_of(path, declared, session);
   std::error_code error;
   fs::create_directory(scratch / "inputs", error);
   auto inputs = write_inputs(declared, scratch / "inputs", nullptr);
@@ -74,7 +74,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Session& s
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"reseed", declared.random},
-                  {"threads", asked > 0 ? asked : unasked},
+                  {"threads", threads_of(path, declared, session, unasked)},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
