@@ -174,6 +174,9 @@ std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& opti
               "explained: " + verdict.account.explained.value("sentence", std::string()));
   if (!verdict.facts.reference.empty())
     lines.add(Part::note, "eager is that " + verdict.facts.reference);
+  if (verdict.facts.threads > 0)
+    lines.add(Part::note, fmt::format("executed with {} thread{}", verdict.facts.threads,
+                                      verdict.facts.threads == 1 ? "" : "s"));
   for (const OutputComparison& output : verdict.found.outputs) {
     if (options.all_outputs || output.status != Status::conform)
       add_output(lines, output, verdict.found.reason);

@@ -58,6 +58,13 @@ TEST(Story, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
   EXPECT_THAT(story_text(verdict), HasSubstr("\neager is that on cpu, with 4 threads\n"));
 }
 
+TEST(Story, SaysHowManyThreadsWhereItIsNotThoseOfTheRun) {
+  Verdict verdict = pointwise();
+  EXPECT_THAT(story_text(verdict), Not(HasSubstr("thread")));
+  verdict.facts.threads = 1;
+  EXPECT_THAT(story_text(verdict), HasSubstr("\nexecuted with 1 thread\n"));
+}
+
 TEST(Story, SaysWhoDidItWhereSomebodyAsked) {
   Verdict verdict = pointwise();
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("explained")));

@@ -212,7 +212,8 @@ std::vector<Without> circumstances(const ExplainRequest& request, const Fault& f
   std::vector<Without> all;
   const Case& declared = *request.declared;
   const Path& path = request.layers.back();
-  const int threads = path.site.threads > 0 ? path.site.threads : declared.threads;
+  const int asked = path.site.threads > 0 ? path.site.threads : declared.threads;
+  const int threads = asked > 0 ? asked : request.threads;
   if (threads > 1) {
     Without one{fmt::format("{} threads", threads), declared, path};
     one.declared.threads = 1;

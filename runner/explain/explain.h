@@ -21,6 +21,7 @@ struct ExplainRequest {
   std::string torch;                   ///< "2.13.0+cpu"
   const Registry* registry = nullptr;  ///< of the operators
   std::filesystem::path scratch;       ///< of torch's bisector; empty: it is not asked
+  int threads = 1;                     ///< where neither the case nor a path says how many
 };
 
 /// Says who did it: executes the case on every layer, takes its program apart on the first that

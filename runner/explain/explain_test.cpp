@@ -51,6 +51,7 @@ class Explaining : public OnFakeTorch {
       request.table.knobs.push_back(*knob);
     }
     request.torch = "2.13.0";
+    request.threads = 2;
     Trials all = trials(seconds);
     return lockstep::explain(request, all);
   }
@@ -127,6 +128,14 @@ TEST_F(Explaining, CompilesTheBackwardOnlyWhereItMatters) {
   EXPECT_FALSE(found.knobs[1].ends);
   EXPECT_EQ(torch_.backwards, 4U)
       << "down the ladder, without the cache, and with the setting that ends it";
+}
+
+TEST_F(Explaining, SaysThatItTakesTheThreadsOfTheRun) {
+  torch_.wrong_with_threads = true;
+  EXPECT_THAT(explain(kRoundTrip).conditions, ElementsAre("2 threads"));
+  torch_.wrong_with_threads = false;
+  torch_.first_is_wrong = true;
+  EXPECT_THAT(explain(kRoundTrip).conditions, IsEmpty());
 }
 
 TEST_F(Explaining, SaysWhichValueEndsItWhenItIsSeen) {

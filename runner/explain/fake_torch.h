@@ -45,7 +45,8 @@ class FakeTorch {
   bool first_is_wrong = false;   ///< the first step of a program, whichever
   std::string wrong_when_fused;  ///< the same, where the program has other steps
   std::string wrong_in_company;  ///< the same, where several programs are compiled in one graph
-  std::string raising_operator;  ///< that eager refuses, and the compiler does not
+  bool wrong_with_threads = false;          ///< the first step, where one thread is not asked for
+  std::string raising_operator;             ///< that eager refuses, and the compiler does not
   std::size_t executed = 0, backwards = 0;  ///< of these with a backward, compiled
 
   std::optional<Observation> answer(const Job& job) {
@@ -82,7 +83,8 @@ class FakeTorch {
     const auto repeat = message["repeat"].get<std::size_t>();
     for (std::size_t k = 0; k < repeat; ++k) {
       const double seed = message.value("reseed", false) && k + 1 == repeat ? 1 : 0;
-      const auto values = execute(*program, given, {compiled, wide, mode == "fp64", seed});
+      const auto values = execute(
+          *program, given, {compiled, wide, mode == "fp64", seed, message.value("threads", 0)});
       if (!values) {
         seen.outcome = Outcome::raised;
         seen.error = RaisedError{"eager", "RuntimeError", "refused", {}, ErrorKind::error};
@@ -103,6 +105,7 @@ class FakeTorch {
   struct Execution {
     bool compiled, wide, is_gold;
     double seed;
+    int threads;  ///< 0: those of the run
   };
 
   /// The values of a program; nothing: eager raises.
@@ -126,7 +129,8 @@ class FakeTorch {
       const bool wrong = op.op == wrong_operator ||
                          (program.steps.size() > 1 && op.op == wrong_when_fused) ||
                          (company && op.op == wrong_in_company);
-      const bool first = first_is_wrong && &step == &program.steps.front();
+      const bool first = (first_is_wrong || (wrong_with_threads && how.threads != 1)) &&
+                         &step == &program.steps.front();
       for (double& value : made.values) {
         if (how.compiled && wrong) value += 1;
         if (how.compiled && first) value += 1;

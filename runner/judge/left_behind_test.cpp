@@ -168,6 +168,24 @@ TEST(LeftBehind, ModesAfterAnErrorAreCompared) {
   EXPECT_EQ(both.differences[1].status, Status::state_diverges);
 }
 
+TEST(LeftBehind, CallsBehindAnErrorAreCompared) {
+  const Tensor x = tensor("float32", {1, 2, 3}), y = tensor("float32", {4, 5, 6});
+  const auto behind = [&](const std::vector<Tensor>& results) {
+    Observation observation = failed(x);
+    Repetition& calls = observation.after_error->calls.emplace();
+    for (const Tensor& result : results) calls.push_back(CallResult{{{"y", result}}, {}, {}});
+    return observation;
+  };
+  EXPECT_EQ(judge_under(behind({x, y}), behind({x, y}), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(behind({x, y}), failed(x), "bits").status, Status::conform);
+  const Findings found = judge_under(behind({x, y}), behind({x, x}), "bits");
+  EXPECT_EQ(found.status, Status::value_diverges);
+  EXPECT_THAT(found.reason, StartsWith("y after the error: 3 of 3 elements differ"));
+  const Findings other = judge_under(behind({x, y}), behind({x}), "bits");
+  EXPECT_EQ(other.status, Status::error_diverges);
+  EXPECT_THAT(other.reason, StartsWith("call 3 after the error: compiled raises"));
+}
+
 TEST(LeftBehind, AnErrorInAnotherCallIsAnotherError) {
   const Tensor x = tensor("float32", {1, 2, 3});
   const Findings found = judge_under(failed(x, kState, 1), failed(x, kState, 0), "bits");

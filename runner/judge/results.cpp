@@ -490,6 +490,17 @@ std::vector<Difference> compare_after_error(const AfterError& eager, const After
   const CallResult eager_left{{}, eager.inputs, {}};
   const CallResult compiled_left{{}, compiled.inputs, {}};
   CallComparison(eager_left, compiled_left, request, eager.call, 0, out).run();
+  if (eager.calls && compiled.calls) {
+    const std::size_t calls = std::min(eager.calls->size(), compiled.calls->size());
+    for (std::size_t i = 0; i < calls; ++i) {
+      CallComparison((*eager.calls)[i], (*compiled.calls)[i], request, eager.call + 1 + i, 0, out)
+          .run();
+    }
+    if (eager.calls->size() != compiled.calls->size())
+      out.differences.push_back(
+          {Status::error_diverges, fmt::format("call {}", eager.call + 2 + calls),
+           fmt::format("{} raises", calls == eager.calls->size() ? "eager" : "compiled")});
+  }
   for (Difference& difference : out.differences) {
     difference.reason = fmt::format("{} after the error: {}", difference.name, difference.reason);
     difference.name.clear();

@@ -32,8 +32,8 @@ struct ResultComparison {
 ResultComparison compare_results(const Repetition& eager, const Repetition& compiled,
                                  const JudgeRequest& request, std::size_t repetition = 0);
 
-/// What is wrong with the inputs that a call left behind which raised on both sides; differences
-/// without a name, since no output is about them.
+/// What is wrong with the inputs that a call left behind which raised on both sides, and with the
+/// calls behind it; differences without a name, since no output is about them.
 std::vector<Difference> compare_after_error(const AfterError& eager, const AfterError& compiled,
                                             const JudgeRequest& request);
 

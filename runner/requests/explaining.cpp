@@ -77,10 +77,10 @@ Result<Explanation> explanation_of(const PlanItem& item, const Plan& plan, Sessi
   if (!scratch) return tl::unexpected(scratch.error());
   const Instance& instance = plan.instances[item.instance];
   Trials trials(session.engine(), session.workplace(), instance.device, deadline);
-  return explain(
-      {item.id, instance.declared, std::move(*layers), table,
-       session.environment().value("torch", std::string()), session.operators(), scratch->path()},
-      trials);
+  return explain({item.id, instance.declared, std::move(*layers), table,
+                  session.environment().value("torch", std::string()), session.operators(),
+                  scratch->path(), session.threads()},
+                 trials);
 }
 
 Answer<void> explain_failing(RunRecord& record, Prepared& prepared, const KnobTable& table,

@@ -4,6 +4,7 @@ its own verdict."""
 import json
 import os
 import pathlib
+import platform
 import subprocess
 
 import pytest
@@ -38,7 +39,9 @@ FAULTS = {
     "lose_grad_mode": ("state_diverges", "mode grad: true, compiled false, after repetition 1"),
     "change_default_dtype": ("state_diverges", "mode default_dtype: float32, compiled float64"),
     "demand_determinism": ("state_diverges", "mode deterministic_algorithms: off, compiled warn"),
-    "take_a_thread": ("state_diverges", "mode threads: 1, compiled 2"),
+    "take_a_thread": ("state_diverges", "mode threads: 2, compiled 3"),
+    # Each of them is looked for below.
+    "change_surroundings": ("state_diverges", "mode "),
     "reuse_memory": ("conform", ""),  # every repetition has the same numbers; bugs/calls has others
     "raise_error": ("spurious_error", "the saboteur objects"),
     "ask_to_exit": ("spurious_error", "SystemExit"),
@@ -212,6 +215,21 @@ def check(verdict, status, words=""):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_gets_its_verdict(verdicts, fault):
     check(verdicts["bugs/sabotaged", fault.replace("_", "-")], *FAULTS[fault])
+
+
+#: Of x86 alone are the numbers by which the saboteur asks for another rounding, and for no
+#: subnormals.
+SURROUNDINGS = {
+    *"environment signals python_random default_device matmul_precision anomaly".split(),
+    *"warning_filters counted_writes kept_inputs".split(),
+    *("rounding subnormals".split() if platform.machine() == "x86_64" else ()),
+}
+
+
+def test_whatever_a_call_does_to_its_surroundings_is_found(verdicts):
+    differences = verdicts["bugs/sabotaged", "change-surroundings"]["differences"]
+    named = {each["reason"].split()[1].rstrip(":") for each in differences}
+    assert named >= SURROUNDINGS, differences
 
 
 @pytest.mark.parametrize("path, status", [("nothing", "conform"), ("not-compiled", "not_compiled")])

@@ -76,44 +76,50 @@ NamedValues read_again(const JsonAt& again, const char* group, const NamedValues
   return values.read(members);
 }
 
+CallResult read_call(const JsonAt& call, Values& values) {
+  CallResult result;
+  result.outputs = values.read(call.object().at("outputs"));
+  if (call.has("inputs")) result.inputs = values.read(call.at("inputs"));
+  if (call.has("grads")) result.grads = values.read(call.at("grads"));
+  if (call.has("lost")) {
+    read_remarks(call.at("lost"), [&](const std::string& of, const JsonAt& reason) {
+      result.lost[of] = reason.bounded_text();
+    });
+  }
+  if (call.has("from")) {
+    read_remarks(call.at("from"), [&](const std::string& of, const JsonAt& origin) {
+      const double ulp = origin.object().at("ulp").number();
+      if (!(ulp >= 0)) origin.at("ulp").wrong("a number that is not negative");
+      result.from[of] = {origin.at("by").string(), ulp};
+    });
+  }
+  if (call.has("bits_of")) {
+    read_remarks(call.at("bits_of"), [&](const std::string& of, const JsonAt& name) {
+      result.bits_of[of] = find_dtype(name.string());
+      if (result.bits_of[of] == nullptr || !result.bits_of[of]->is_floating())
+        name.wrong("a floating dtype");
+    });
+  }
+  if (call.has("state")) result.state = read_state(call.at("state"));
+  if (call.has("again")) {
+    const JsonAt again = call.at("again");
+    result.outputs_again = read_again(again, "outputs", result.outputs, values);
+    result.grads_again = read_again(again, "grads", result.grads, values);
+  }
+  return result;
+}
+
+Repetition read_calls_of(const JsonAt& calls, Values& values) {
+  Repetition repetition;
+  for (std::size_t c = 0; c < calls.array(); ++c)
+    repetition.push_back(read_call(calls.at(c), values));
+  return repetition;
+}
+
 std::vector<Repetition> read_runs(const JsonAt& runs, Values& values) {
   std::vector<Repetition> repetitions;
-  for (std::size_t r = 0; r < runs.array(); ++r) {
-    const JsonAt calls = runs.at(r).object().at("calls");
-    Repetition& repetition = repetitions.emplace_back();
-    for (std::size_t c = 0; c < calls.array(); ++c) {
-      const JsonAt call = calls.at(c);
-      CallResult& result = repetition.emplace_back();
-      result.outputs = values.read(call.object().at("outputs"));
-      if (call.has("inputs")) result.inputs = values.read(call.at("inputs"));
-      if (call.has("grads")) result.grads = values.read(call.at("grads"));
-      if (call.has("lost")) {
-        read_remarks(call.at("lost"), [&](const std::string& of, const JsonAt& reason) {
-          result.lost[of] = reason.bounded_text();
-        });
-      }
-      if (call.has("from")) {
-        read_remarks(call.at("from"), [&](const std::string& of, const JsonAt& origin) {
-          const double ulp = origin.object().at("ulp").number();
-          if (!(ulp >= 0)) origin.at("ulp").wrong("a number that is not negative");
-          result.from[of] = {origin.at("by").string(), ulp};
-        });
-      }
-      if (call.has("bits_of")) {
-        read_remarks(call.at("bits_of"), [&](const std::string& of, const JsonAt& name) {
-          result.bits_of[of] = find_dtype(name.string());
-          if (result.bits_of[of] == nullptr || !result.bits_of[of]->is_floating())
-            name.wrong("a floating dtype");
-        });
-      }
-      if (call.has("state")) result.state = read_state(call.at("state"));
-      if (call.has("again")) {
-        const JsonAt again = call.at("again");
-        result.outputs_again = read_again(again, "outputs", result.outputs, values);
-        result.grads_again = read_again(again, "grads", result.grads, values);
-      }
-    }
-  }
+  for (std::size_t r = 0; r < runs.array(); ++r)
+    repetitions.push_back(read_calls_of(runs.at(r).object().at("calls"), values));
   return repetitions;
 }
 
@@ -169,6 +175,7 @@ void read_outcome(const JsonAt& root, Values& values, Observation& observation) 
       if (after.has("call")) left.call = static_cast<std::size_t>(after.at("call").count());
       if (after.has("inputs")) left.inputs = values.read(after.at("inputs"));
       if (after.has("state")) left.state = read_state(after.at("state"));
+      if (after.has("calls")) left.calls = read_calls_of(after.at("calls"), values);
     }
   } else {
     observation.reason = root.at("reason").bounded_text();

@@ -77,15 +77,17 @@ struct CallResult {
   NamedValues outputs_again = {}, grads_again = {};
 };
 
+/// One execution of all calls, on fresh inputs.
+using Repetition = std::vector<CallResult>;
+
 /// What a call left behind that raised.
 struct AfterError {
   std::size_t call = 0;  ///< which of the program's, from 0
   NamedValues inputs;
   ProcessState state;
+  /// The calls behind it, up to one that raises, too; nothing: they were not made.
+  std::optional<Repetition> calls = {};
 };
-
-/// One execution of all calls, on fresh inputs.
-using Repetition = std::vector<CallResult>;
 
 /// What a path did with an instance.
 struct Observation {

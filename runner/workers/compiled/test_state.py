@@ -5,12 +5,21 @@ import os
 import platform
 import random
 import signal
+import warnings
 
 import pytest
 import torch
 
 from conversation import Worker, pack, path, view
-from lockstep_worker.state import AS_BEFORE, SURROUNDINGS, Surroundings, fnv1a, observe_state
+from lockstep_worker.state import (
+    AS_BEFORE,
+    NONE,
+    SURROUNDINGS,
+    GivenTensors,
+    Surroundings,
+    fnv1a,
+    observe_state,
+)
 from lockstep_worker.tensors import Outputs
 
 X = {"ref": "x"}
@@ -98,6 +107,11 @@ CHANGES = {
         lambda: ctypes.CDLL(None).fesetround(0),
         "another",
     ),
+    "warning_filters": (
+        lambda: warnings.simplefilter("ignore"),
+        lambda: None,  # pytest does so after each test
+        "another",
+    ),
     "subnormals": (lambda: _flush(True), lambda: _flush(False), "kept, now flushed"),
 }
 
@@ -117,14 +131,44 @@ def test_what_is_done_to_the_surroundings_is_said(name):
     assert {key: modes[key] for key in SURROUNDINGS if modes[key] != AS_BEFORE} == {name: expected}
 
 
+def test_a_write_that_autograd_is_told_of_is_counted():
+    x, y = torch.zeros(2), torch.zeros(2)
+    given = GivenTensors([("x", x), ("n", 3), ("y", y)])
+    y.data.add_(1)
+    assert given.writes() == NONE
+    x.add_(1)
+    assert given.writes() == "x"
+    y.add_(1)
+    assert given.writes() == "x, y"
+
+
+def test_who_keeps_an_input_is_noticed_and_a_cycle_is_nobody():
+    x, y = torch.zeros(2), torch.zeros(2)
+    given = GivenTensors([("x", x), ("y", y)])
+    view: list = [x[:1]]  # it has its base
+    cycle: list = [y]
+    cycle.append(cycle)
+    del x, y, cycle
+    assert given.kept() == "x"
+    view.clear()
+    assert given.kept() == NONE
+
+
 UNTIDY = """
 import os
 import torch._dynamo
 
+kept = []
+
 @torch._dynamo.register_backend
-def lockstep_untidy(graph, inputs):
-    os.environ["LOCKSTEP_LEFT"] = "1"
-    return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+def lockstep_untidy(graph, examples):
+    compiled = torch._dynamo.lookup_backend("aot_eager")(graph, examples)
+    def run(*inputs):
+        os.environ["LOCKSTEP_LEFT"] = "1"
+        kept.extend(inputs)
+        torch.autograd.graph.increment_version(inputs[0])
+        return compiled(*inputs)
+    return run
 """
 
 
@@ -140,8 +184,10 @@ def test_what_a_backend_does_to_its_surroundings_is_seen(tmp_path, cache):
     )
     modes = calls_of(seen)[0][0]["state"]["modes"]
     assert modes["environment"] == "LOCKSTEP_LEFT changed" and modes["signals"] == AS_BEFORE
+    assert modes["kept_inputs"] == modes["counted_writes"] == "x"
     modes = calls_of(seen, reference=True)[0][0]["state"]["modes"]
     assert modes["environment"] == AS_BEFORE
+    assert modes["kept_inputs"] == modes["counted_writes"] == NONE
     assert worker.stop() == 0
 
 
@@ -181,13 +227,18 @@ def test_threads_are_the_executions_own(worker):
         assert calls_of(seen)[0][0]["state"]["modes"]["threads"] == (threads or 1)
 
 
-def test_inductor_compiles_for_the_threads_that_there_are(worker):
-    many = {"x": view(0, [1 << 18])}
-    codes = {
-        worker.run(RELU, [many], [bytes(4 << 18)], path_=path("inductor"), **rest)["proof"]["code"]
-        for rest in ({}, {"threads": 1}, {"threads": 2})
-    }
-    assert len(codes) == 2
+def test_inductor_compiles_for_the_threads_that_there_are(tmp_path, cache, worker):
+    def code(of, **rest):
+        many = {"x": view(0, [1 << 18])}
+        return of.run(RELU, [many], [bytes(4 << 18)], path_=path("inductor"), **rest)["proof"][
+            "code"
+        ]
+
+    one, two = code(worker), code(worker, threads=2)
+    assert one == code(worker, threads=1) != two
+    with_two = Worker(tmp_path, cache=cache, threads=2)  # those of the run
+    assert (code(with_two), code(with_two, threads=1)) == (two, one)
+    assert with_two.stop() == 0
 
 
 def test_an_error_leaves_its_inputs_and_its_state(worker):
@@ -207,6 +258,16 @@ def test_an_error_leaves_its_inputs_and_its_state(worker):
         and after["state"]["modes"]["grad"] is True
     )
     assert seen.values(after["inputs"]["x"]) == [2, -1, 4, -3]
+
+
+def test_calls_behind_an_error_are_made_up_to_another_one(worker):
+    program = {**RELU, "steps": [{"let": ["y"], "op": "aten::mm.default", "args": [X, X]}]}
+    fits, none = {"x": view(0, [2, 2])}, {"x": view(0, [1, 4])}
+    for name in ("eager-python", "aot_eager"):
+        seen = worker.run(program, [fits, none, fits, none, fits], [DATA], path_=path(name))
+        after = seen["after_error"]
+        assert seen["outcome"] == "raised" and after["call"] == 1 and len(after["calls"]) == 1
+        assert seen.values(after["calls"][0]["outputs"]["y"]) == [-5, 6, -9, 10]
 
 
 SQUARE = {

@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from conversation import pack, path, view
+from lockstep_worker.problems import Fault
+from lockstep_worker.tensors import Inputs, Outputs
 
 X = {"ref": "x"}
 PATHS = ["eager-python", "aot_eager", "inductor"]
@@ -333,7 +335,6 @@ def test_a_result_without_data_is_unsupported_and_no_error_of_the_program():
     from torch._subclasses import FakeTensorMode
 
     from lockstep_worker.problems import Unsupported
-    from lockstep_worker.tensors import Outputs
 
     with FakeTensorMode():
         fake = torch.empty(2)
@@ -371,10 +372,38 @@ def test_an_input_is_a_tensor_of_its_own_and_a_view_by_turns(worker, name):
     ]
 
 
-def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
-    from lockstep_worker.problems import Fault
-    from lockstep_worker.tensors import Outputs
+def test_every_storage_begins_where_memory_of_torch_does(monkeypatch):
+    """Else several operators have other bits than eager's in C++ have."""
 
+    class Zeros:
+        def fill(self, index, buffer):
+            buffer[:] = bytes(len(buffer))
+
+    sizes = [1, 3, 64, 65, 4097]
+    copies = Inputs(sizes, Zeros(), "cpu").fresh()
+    made = [copies.tensor(view(i, [size], dtype="uint8"), "") for i, size in enumerate(sizes)]
+    assert all(each.untyped_storage().data_ptr() % 64 == 0 for each in made)
+    # That is no chance: what does not begin there is refused, and nothing is said of the program.
+    whole = bytearray(200)
+    monkeypatch.setattr(
+        torch,
+        "UntypedStorage",
+        lambda size: next(
+            storage
+            for at in (0, 8)
+            if (
+                storage := torch.frombuffer(
+                    whole, dtype=torch.uint8, count=size, offset=at
+                ).untyped_storage()
+            ).data_ptr()
+            % 64
+        ),
+    )
+    with pytest.raises(Fault, match="storage 1 begins at an address that is no multiple of 64"):
+        Inputs(sizes, Zeros(), "cpu").read(1)
+
+
+def test_a_result_that_cannot_be_written_is_the_workers_fault(tmp_path):
     (tmp_path / "0").write_bytes(b"")
     file = os.open(tmp_path / "0", os.O_RDONLY)
     with pytest.raises(Fault, match="y cannot be written"):

@@ -20,6 +20,12 @@ struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// This worker failed at its own work: nothing is said of the program.  No observation is written;
+/// the execution exits with `kExitNotWritten`.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// An error that plain Python raises and torch does not know, such as ZeroDivisionError.
 struct PythonError : std::runtime_error {
   PythonError(std::string name, const std::string& message)

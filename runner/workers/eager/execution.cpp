@@ -171,6 +171,8 @@ class Execution {
  private:
   void parse();
   void repeat();
+  /// Adds the calls behind one that raised, up to another that does.
+  void go_on();
   void read_again();
   /// Executes a call and adds what is described of it to `calls`.
   void call(const json& given, c10::Device device, Mode mode, int sample, ordered_json& calls);
@@ -228,11 +230,14 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   seed_generators(seed_, device);
   Interpreter interpreter({files_, literals_, device}, mode, given.at("inputs"), sample, carried_);
   const Context context = joined(program_.context, context_of(given));
+  const Versions versions(interpreter.scope(), program_.inputs);
   try {
     execute(interpreter, context, calls);
     synchronize(device);
     note_uses(interpreter);
   } catch (const Malformed&) {
+    throw;
+  } catch (const Fault&) {
     throw;
   } catch (const Unsupported&) {
     throw;
@@ -249,7 +254,10 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
     throw;
   }
   carried_ = interpreter.carry(program_.carry);
-  const ordered_json state = observe_state(device);
+  ordered_json state = observe_state(device);
+  // A package has no autograd that could ask for them.
+  if (!package_) state["modes"]["counted_writes"] = versions.writes(interpreter.scope());
+  state["modes"]["kept_inputs"] = "none";
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
@@ -258,7 +266,7 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   calls.push_back(or_unsupported("the results cannot be read", [&] {
     return observer_.call(results.outputs, results.inputs, results.grads);
   }));
-  calls.back()["state"] = state;
+  calls.back()["state"] = std::move(state);
   if (!results.lost.empty()) calls.back()["lost"] = std::move(results.lost);
   if (ordered_json from = origins(interpreter, results.outputs); !from.empty()) {
     calls.back()["from"]["outputs"] = std::move(from);
@@ -303,6 +311,27 @@ void Execution::repeat() {
   }
 }
 
+/// An assertion on a device leaves no calls that could be made, and without what a call hands on
+/// the next one is another.
+void Execution::go_on() {
+  const json& given = request_.at("calls");
+  const c10::Device device = parse_device(request_.value("device", "cpu"));
+  if (after_error_.is_null() || runs_.size() != 1 || device != c10::kCPU || package_ ||
+      !program_.carry.empty() || request_.value("mode", "plain") != std::string("plain"))
+    return;
+  ordered_json after = std::move(after_error_);
+  ordered_json calls = ordered_json::array();
+  try {
+    for (++call_, ++seed_; call_ < given.size(); ++call_, ++seed_)
+      call(given[call_], device, kPlain, 0, calls);
+  } catch (const Fault&) {
+    throw;
+  } catch (const std::exception&) {  // the first error is what counts
+  }
+  after["calls"] = std::move(calls);
+  after_error_ = std::move(after);
+}
+
 /// Reads what calls returned once more, now that all are done; an error of that is nobody's.
 void Execution::read_again() {
   try {
@@ -320,6 +349,8 @@ ordered_json Execution::observe() {
     repeat();
   } catch (const Malformed&) {
     throw;
+  } catch (const Fault&) {
+    throw;
   } catch (const json::exception& missing) {
     throw Malformed(missing.what());
   } catch (const Unsupported& lacking) {
@@ -332,6 +363,7 @@ ordered_json Execution::observe() {
   } catch (const std::exception& raised) {
     outcome = "raised";
     error = describe_error(raised);
+    go_on();
   }
   read_again();
   rusage usage{};

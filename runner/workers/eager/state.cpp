@@ -10,6 +10,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "workers/eager/fnv1a.h"
@@ -34,6 +35,15 @@ std::string autocast_of(c10::DeviceType device) {
   return dtype_name(at::autocast::get_autocast_dtype(device));
 }
 
+/// Nothing of what has no counter.
+std::optional<std::uint32_t> version_of(const Scope& scope, const std::string& name) {
+  const auto found = scope.find(name);  // of a gold it may be lost
+  if (found == scope.end() || !found->second.isTensor()) return std::nullopt;
+  const at::Tensor& tensor = found->second.toTensor();
+  if (!tensor.defined() || tensor.is_inference()) return std::nullopt;
+  return tensor.unsafeGetTensorImpl()->version_counter().current_version();
+}
+
 }  // namespace
 
 at::Tensor generator_state(c10::Device device) {
@@ -46,6 +56,21 @@ void set_generator_state(c10::Device device, const at::Tensor& state) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_state(state);
+}
+
+Versions::Versions(const Scope& scope, const std::vector<std::string>& inputs) {
+  for (const std::string& name : inputs) {
+    if (const auto version = version_of(scope, name)) versions_.emplace_back(name, *version);
+  }
+}
+
+std::string Versions::writes(const Scope& scope) const {
+  std::string names;
+  for (const auto& [name, before] : versions_) {
+    if (version_of(scope, name) == before) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "none" : names;
 }
 
 ordered_json observe_state(c10::Device device) {
@@ -63,8 +88,9 @@ ordered_json observe_state(c10::Device device) {
                         {"autocast_cpu", autocast_of(c10::kCPU)},
                         {"threads", at::get_num_threads()}};
   // What no operator touches (compiled/lockstep_worker/state.py, SURROUNDINGS).
-  for (const char* name : {"environment", "signals", "python_random", "default_device",
-                           "matmul_precision", "anomaly", "rounding", "subnormals"})
+  for (const char* name :
+       {"environment", "signals", "python_random", "default_device", "matmul_precision", "anomaly",
+        "rounding", "subnormals", "warning_filters"})
     modes[name] = "as before";
   if (device.type() != c10::kCPU && at::autocast::is_autocast_available(device.type())) {
     modes["autocast_" + c10::DeviceTypeName(device.type(), /*lower_case=*/true)] =

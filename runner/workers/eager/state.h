@@ -3,7 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workers/eager/values.h"
 
 // What a call leaves behind in the process, beside its results.
 namespace lockstep::eager {
@@ -11,6 +17,17 @@ namespace lockstep::eager {
 /// The state of the default random generator of a device: a tensor of bytes.
 at::Tensor generator_state(c10::Device device);
 void set_generator_state(c10::Device device, const at::Tensor& state);
+
+/// The version counters of inputs, by which autograd notices writes.
+class Versions {
+ public:
+  Versions(const Scope& scope, const std::vector<std::string>& inputs);
+  /// Names the inputs whose counter is another now; "none".
+  std::string writes(const Scope& scope) const;
+
+ private:
+  std::vector<std::pair<std::string, std::uint32_t>> versions_;
+};
 
 /// `state` of an observation (docs/design/protocol.md): the random generators of the CPU and of
 /// `device`, and the modes, as they are now.

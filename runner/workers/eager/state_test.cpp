@@ -35,8 +35,9 @@ TEST(State, DigestsAreFnv1a) {
 TEST(State, SaysTheModesThatAreInForce) {
   const ordered_json before = observe_state(c10::kCPU);
   ordered_json modes = before["modes"];
-  for (const char* name : {"environment", "signals", "python_random", "default_device",
-                           "matmul_precision", "anomaly", "rounding", "subnormals"}) {
+  for (const char* name :
+       {"environment", "signals", "python_random", "default_device", "matmul_precision", "anomaly",
+        "rounding", "subnormals", "warning_filters"}) {
     EXPECT_EQ(modes[name], "as before");
     modes.erase(name);
   }
@@ -106,6 +107,19 @@ TEST(State, EveryCallAndTheLastRepetitionHaveSeedsOfTheirOwn) {
   EXPECT_NE(seen["runs"][0]["calls"][0]["state"], seen["runs"][0]["calls"][1]["state"]);
 }
 
+TEST(State, NamesTheInputsWhoseVersionIsCounted) {
+  Request request;
+  relu_of(request, {1, -2});
+  const auto writes = [&] {
+    request.run();
+    return request.call()["state"]["modes"]["counted_writes"];
+  };
+  EXPECT_EQ(writes(), "none");
+  request.input("z", view(request.storage<float>({3}), "float32", {1}, {1}))
+      .step(R"({"let": [], "op": "aten::relu_.default", "args": [{"ref": "z"}], "kwargs": {}})");
+  EXPECT_EQ(writes(), "z");
+}
+
 TEST(State, AnErrorLeavesItsInputs) {
   Request request;
   relu_of(request, {1, -2});
@@ -117,6 +131,26 @@ TEST(State, AnErrorLeavesItsInputs) {
   EXPECT_EQ(seen["after_error"]["call"], 0);
   EXPECT_EQ(request.values<float>(seen["after_error"]["inputs"]["x"]), (std::vector<float>{2, -1}));
   EXPECT_TRUE(seen["after_error"]["state"]["modes"]["grad"]);
+}
+
+TEST(State, CallsBehindAnErrorAreMadeUpToAnotherOne) {
+  Request request;
+  request
+      .step(
+          R"({"let": ["y"], "op": "aten::mm.default", "args": [{"ref": "x"}, {"ref": "x"}], "kwargs": {}})")
+      .outputs({"y"});
+  const nlohmann::json fits = view(request.storage<float>({1, 2, 3, 4}), "float32", {2, 2}, {2, 1});
+  const nlohmann::json none = view(request.storage<float>({1, 2}), "float32", {1, 2}, {2, 1});
+  request.input("x", fits);
+  request["calls"] = nlohmann::json::array();
+  for (const auto& x : {fits, none, fits, none, fits})
+    request["calls"].push_back({{"inputs", {{"x", x}}}});
+  const ordered_json seen = request.run();
+  EXPECT_EQ(seen["outcome"], "raised");
+  EXPECT_EQ(seen["after_error"]["call"], 1);
+  ASSERT_EQ(seen["after_error"]["calls"].size(), 1u);
+  EXPECT_EQ(request.values<float>(seen["after_error"]["calls"][0]["outputs"]["y"]),
+            (std::vector<float>{7, 10, 15, 22}));
 }
 
 /// y = x * x with a backward.

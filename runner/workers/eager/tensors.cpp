@@ -2,6 +2,7 @@
 
 #include <ATen/ops/_efficientzerotensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/alignment.h>
 
 #include <fstream>
 
@@ -67,6 +68,13 @@ std::vector<StorageFile> parse_storages(const json& storages) {
   return files;
 }
 
+void check_aligned(const c10::Storage& storage, std::size_t index) {
+  const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
+  if (address % c10::gAlignment == 0) return;
+  throw Fault("storage " + std::to_string(index) + " begins at an address that is no multiple of " +
+              std::to_string(c10::gAlignment) + ", as memory of torch's own does");
+}
+
 c10::ScalarType widest(c10::ScalarType type) {
   if (c10::isFloatingType(type)) return c10::kDouble;
   if (c10::isComplexType(type)) return c10::kComplexDouble;
@@ -94,6 +102,7 @@ const TensorSource::Loaded& TensorSource::load(std::size_t index, c10::Device de
   if (width_ == Width::widest && widest(dtype) != dtype) {
     bytes = as_elements(bytes, dtype).to(widest(dtype));
   }
+  check_aligned(bytes.storage(), index);
   if (device != c10::kCPU) bytes = bytes.to(device);
   return loaded_.emplace(key, Loaded{bytes.storage(), dtype}).first->second;
 }

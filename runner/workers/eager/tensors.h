@@ -54,6 +54,10 @@ class TensorSource {
   std::map<std::pair<std::size_t, std::string>, Loaded> loaded_;
 };
 
+/// Throws Fault where a storage of the CPU does not begin where memory of torch's own does: several
+/// operators have other bits then, so that executions that are compared would differ by that alone.
+void check_aligned(const c10::Storage& storage, std::size_t index);
+
 /// float64 for floating dtypes, complex128 for complex ones, any other dtype itself.
 c10::ScalarType widest(c10::ScalarType type);
 

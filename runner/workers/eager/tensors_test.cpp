@@ -1,5 +1,9 @@
 #include "workers/eager/tensors.h"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/alignment.h>
+
 #include "workers/eager/errors.h"
 #include "workers/eager/testing.h"
 
@@ -38,6 +42,26 @@ TEST(Tensors, a_write_is_seen_through_an_alias_and_inputs_are_fresh_each_time) {
     EXPECT_EQ(request.values<float>(call["inputs"]["x"]), (std::vector<float>{1, 20, 3, 40}));
     EXPECT_NE(call["outputs"]["y"]["storage"], call["inputs"]["x"]["storage"]);
   }
+}
+
+TEST(Tensors, every_storage_begins_where_memory_of_torch_does) {
+  Request request;
+  for (const int bytes : {1, 3, 64, 65, 4097})
+    request.storage(std::vector<char>(static_cast<std::size_t>(bytes)));
+  const std::vector<StorageFile> files = parse_storages(request["storages"]);
+  for (const Width width : {Width::as_given, Width::widest}) {
+    TensorSource source(files, c10::kCPU, width);
+    for (int i = 0; i < 5; ++i) {
+      const at::Tensor x = source.build(view(i, "int8", {1}, {1}));
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x.storage().data()) % c10::gAlignment, 0u) << i;
+    }
+  }
+  // That is no chance: what does not begin there is refused, and nothing is said of the program.
+  const at::Tensor whole = at::arange(100, at::kByte);
+  EXPECT_NO_THROW(check_aligned(whole.storage(), 2));
+  const at::Tensor inner =
+      at::from_blob(whole.mutable_data_ptr<std::uint8_t>() + 8, {4}, at::kByte);
+  EXPECT_THROW(check_aligned(inner.storage(), 2), Fault);
 }
 
 TEST(Tensors, conj_and_neg_bits_are_kept) {

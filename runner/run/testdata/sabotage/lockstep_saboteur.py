@@ -5,8 +5,10 @@ and, for a fault that is committed from the second execution on only,
 
 import ctypes
 import os
+import random
 import signal
 import time
+import warnings
 
 import torch
 from torch._dynamo.backends.registry import register_backend
@@ -238,6 +240,30 @@ def take_a_thread(outputs, inputs):
     torch.set_num_threads(torch.get_num_threads() + 1)
 
 
+_kept: list = []
+
+#: By the name of a mode, what leaves it otherwise than the program does.
+SURROUNDINGS = {
+    "environment": lambda inputs: os.environ.update(LOCKSTEP_LEFT="1"),
+    "signals": lambda inputs: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
+    "python_random": lambda inputs: random.random(),
+    "default_device": lambda inputs: torch.set_default_device("meta"),
+    "matmul_precision": lambda inputs: torch.set_float32_matmul_precision("medium"),
+    "anomaly": lambda inputs: torch.autograd.set_detect_anomaly(True),
+    "rounding": lambda inputs: ctypes.CDLL(None).fesetround(0x400),
+    "subnormals": lambda inputs: torch.set_flush_denormal(True),
+    "warning_filters": lambda inputs: warnings.simplefilter("error", BytesWarning),
+    "counted_writes": lambda inputs: torch.autograd.graph.increment_version(inputs[0]),
+    "kept_inputs": lambda inputs: _kept.extend(inputs),
+}
+
+
+def change_surroundings(outputs, inputs):
+    """All of them, after the results are there."""
+    for change in SURROUNDINGS.values():
+        change(inputs)
+
+
 _buffer: list = []
 
 
@@ -281,6 +307,7 @@ for _fault in (
     *(hang, segfault, abort, leave, leave_with_zero, ask_to_exit, be_killed, stop_itself),
     *(allocate, fail_to_allocate, write_half, lie_about_bytes, chatter, kill_the_worker, draw),
     *(lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory),
+    change_surroundings,
     *map(
         second,
         (

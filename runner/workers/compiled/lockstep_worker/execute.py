@@ -98,10 +98,12 @@ class Execution:
     """The parts of one request."""
 
     def __init__(self, request: dict, directory: str, stage: Stages, hello: dict) -> None:
-        self.request, self.directory, self.stage = request, directory, stage
+        self._threads = int(request.get("threads") or hello.get("threads") or 1)
+        # A compiler is told, too, and what it keeps is kept for that many.
+        self.request = {**request, "threads": self._threads} if self._threads > 1 else request
+        self.directory, self.stage = directory, stage
         self.handed = Handed(directory)
         self.peak_memory_bytes = 0
-        self._threads = int(request.get("threads") or hello.get("threads") or 1)
         self._digests: dict[str, str] = hello.get("digests") or {}
         self._watches = path_is_watched(request, hello)
         self._hidden = [str(folder) for folder in hello.get("hidden") or []]

@@ -12,7 +12,7 @@ from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
-from .state import Surroundings, observe_state
+from .state import GivenTensors, Surroundings, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
@@ -151,6 +151,7 @@ class Executor:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
         #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
         self.given: list | None = None
+        self.tensors = GivenTensors([])
         #: What a call, by its number, gets from the one before it.
         self.carried: dict[int, dict] = {}
         self.unfinished: tuple[list, list] | None = None
@@ -179,8 +180,10 @@ class Executor:
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
                     state = observe_state(program.device, surroundings)
-                    runs[-1]["calls"].append({**described, "state": state})
+                    state["modes"]["counted_writes"] = self.tensors.writes()
                     del left
+                    state["modes"]["kept_inputs"] = self.tensors.kept()
+                    runs[-1]["calls"].append({**described, "state": state})
         except (Fault, Malformed, Unsupported, Rehearsal):
             raise
         except BrokenPipeError:
@@ -195,17 +198,40 @@ class Executor:
             if self.given is not None:
                 with contextlib.suppress(Unsupported, _DEVICE_LOST):
                     inputs = self.outputs.call([], self.given, [])["inputs"]
-                    after = {
-                        "after_error": {
-                            "call": at,
-                            "inputs": inputs,
-                            "state": observe_state(program.device, surroundings),
-                        }
-                    }
+                    state = observe_state(program.device, surroundings)
+                    after = {"after_error": {"call": at, "inputs": inputs, "state": state}}
+            if after and len(runs) == 1 and self._goes_on():
+                after["after_error"]["calls"] = self._behind(function, scope, at, around)
+            self.stage.last = raised["stage"]
             self.outputs.read_again(runs)
             return {**raised_result(raised, otherwise, runs), **after}
         self.outputs.read_again(runs)
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
+
+    def _goes_on(self) -> bool:
+        """Whether calls are made behind one that raised: an assertion on a device leaves none that
+        could be, and without what a call hands on the next one is another."""
+        return self.program.device == "cpu" and not self.program.carry
+
+    def _behind(
+        self, function: Callable, scope: dict, raised: int, around: "Around | None"
+    ) -> list[dict]:
+        """The calls behind one that raised, up to another that does."""
+        program = self.program
+        described: list[dict] = []
+        try:
+            for at in range(raised + 1, len(program.calls)):
+                if around is not None:
+                    around.before(0, at)
+                left = self.call(function, scope, program.calls[at], program.seed_of(0, at))
+                if around is not None:
+                    around.after(0, at)
+                described.append(self.outputs.call(*left))
+        except (BrokenPipeError, Fault, Malformed):
+            raise
+        except BaseException:  # the first error is what counts
+            pass
+        return described
 
     def call(
         self, function: Callable, scope: dict, call: dict, seed: int | None = None
@@ -226,7 +252,7 @@ class Executor:
             captured, **{constants[name]: value for name, value in named if name in constants}
         )
         arguments = [value for name, value in named if name not in constants]
-        self.given = named
+        self.given, self.tensors = named, GivenTensors(named)
         torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(context), self.witness.call():
             results = function(*arguments)

@@ -2,15 +2,21 @@
 
 import contextlib
 import ctypes
+import gc
 import os
 import random
 import signal
-from collections.abc import Callable
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
 #: What a mode says that is none of torch's and that nobody has touched.
 AS_BEFORE = "as before"
+#: What a mode says that names inputs, where there is none to name.
+NONE = "none"
 _LEAST = 5e-324
 _LIBC = ctypes.CDLL(None)
 
@@ -21,6 +27,10 @@ def _environment() -> dict[str, str]:
 
 def _signals() -> dict[str, object]:
     return {each.name: signal.getsignal(each) for each in signal.Signals}
+
+
+def _warning_filters() -> list:
+    return list(warnings.filters)
 
 
 def _subnormals() -> str:
@@ -38,6 +48,7 @@ SURROUNDINGS: dict[str, Callable[[], object]] = {
     "anomaly": torch.is_anomaly_enabled,
     "rounding": _LIBC.fegetround,
     "subnormals": _subnormals,
+    "warning_filters": _warning_filters,
 }
 
 
@@ -63,6 +74,34 @@ def _difference(before: object, now: object) -> str:
         ]
         return f"{', '.join(sorted(names)):.100} changed"
     return f"{before:.40}, now {now:.40}" if isinstance(before, str) else "another"
+
+
+class GivenTensors:
+    """The tensors that a call is given, by name, as they were when this was made. It keeps none of
+    them."""
+
+    def __init__(self, named: Iterable[tuple[str, Any]]) -> None:
+        tensors = [(name, each) for name, each in named if isinstance(each, torch.Tensor)]
+        self._given = [(name, weakref.ref(each), _version(each)) for name, each in tensors]
+
+    def writes(self) -> str:
+        """Names those whose version counter, by which autograd notices a write, is another now."""
+        return self._names(lambda each, before: each is not None and _version(each) != before)
+
+    def kept(self) -> str:
+        """Names those that somebody still has, when they should be gone."""
+        alive = self._names(lambda each, _: each is not None)
+        if alive == NONE:
+            return alive
+        gc.collect()  # a cycle is nobody
+        return self._names(lambda each, _: each is not None)
+
+    def _names(self, holds: Callable[[Any, int | None], bool]) -> str:
+        return ", ".join(name for name, ref, before in self._given if holds(ref(), before)) or NONE
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    return None if tensor.is_inference() else tensor._version
 
 
 def observe_state(device: str, surroundings: Surroundings | None = None) -> dict:

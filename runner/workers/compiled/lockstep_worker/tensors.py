@@ -22,6 +22,8 @@ from .problems import Fault, Malformed, Unsupported, need
 
 #: Literal tensors of at most this many elements are written into the source.
 _SHORT = 64
+#: What torch aligns memory of the CPU to, in bytes.
+_ALIGNMENT = 64
 #: Bytes of a storage that are compared at a time.
 _CHUNK = 1 << 20
 
@@ -115,10 +117,16 @@ class Inputs:
         return Copies(self)
 
     def read(self, index: int) -> torch.UntypedStorage:
-        """A new CPU storage with the bytes of storage `index`. Raises `Malformed`."""
+        """A new CPU storage with the bytes of storage `index`. Raises `Malformed`; `Fault` where it
+        does not begin where torch's own memory does: several operators have other bits then."""
         if not 0 <= index < len(self.sizes):
             raise Malformed(f"there is no storage {index}")
         storage = torch.UntypedStorage(self.sizes[index])
+        if storage.data_ptr() % _ALIGNMENT:
+            raise Fault(
+                f"storage {index} begins at an address that is no multiple of {_ALIGNMENT}, as "
+                "memory of torch's own does"
+            )
         if self.sizes[index]:
             self._source.fill(index, bytes_of(storage))
         return storage
