@@ -90,20 +90,26 @@ HWY_INLINE hn::TFromD<D> least(D d, hn::Vec<D> v) {
   return *std::min_element(lanes.data(), lanes.data() + hn::Lanes(d));
 }
 
-/// Distances in ulp of a block, 0 where there is none, and how many are not 0.
+/// Distances in ulp of a block: whole vectors, 0 where there is no distance.
 template <class Raw>
 struct Distances {
   alignas(kWidest) std::array<Raw, kBlock + kWidest / sizeof(Raw)> of;
 
+  /// Counts those of `count` elements that are not 0, which are so many, by powers of two.
   void count_in(std::size_t count, std::size_t unequal, PairNumbers& numbers) const {
-    std::array<std::uint32_t, 65> ulps[2] = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      // 0 less 1 is wide, and taken off again.
-      ++ulps[i % 2][static_cast<std::size_t>(std::bit_width(static_cast<Raw>(of[i] - 1)))];
+    const hn::ScalableTag<Raw> d;
+    const auto further_than = [&](Raw limit) HWY_ATTR {
+      std::size_t further = 0;
+      for (std::size_t i = 0; i < count; i += hn::Lanes(d))
+        further += hn::CountTrue(d, hn::Gt(hn::Load(d, of.data() + i), hn::Set(d, limit)));
+      return further;
+    };
+    for (std::size_t power = 0; unequal > 0; ++power) {
+      const bool last = power == 8 * sizeof(Raw);
+      const std::size_t rest = last ? 0 : further_than(static_cast<Raw>(Raw{1} << power));
+      numbers.ulps[power] += static_cast<std::int64_t>(unequal - rest);
+      unequal = rest;
     }
-    for (std::size_t i = 0; i < numbers.ulps.size(); ++i)
-      numbers.ulps[i] += static_cast<std::int64_t>(ulps[0][i]) + ulps[1][i];
-    numbers.ulps[8 * sizeof(Raw)] -= static_cast<std::int64_t>(count - unequal);
   }
 };
 
