@@ -34,7 +34,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 CI = ROOT / "ci"
 VENV_REMEDY = "On Debian, venv is a package of its own: apt-get install python3-venv"
 #: What the runner is built from; folders count, because their times change when files come and go.
-BUILT_FROM = ("CMakeLists.txt", "CMakePresets.json", "ci/cmake", "runner", "reports")
+BUILT_FROM = (
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "ci/cmake",
+    "ci/bench/judge",
+    "runner",
+    "reports",
+)
 #: Presets whose build links no torch, so that one serves all.
 WITHOUT_TORCH = ("release", "core", "asan", "fuzz")
 

@@ -1,6 +1,10 @@
-// Times the judge on two files of raw elements:  judge-bench EAGER COMPILED DTYPE THREADS REPEATS
+// Times the judge on two files of raw elements and one of their gold, in double:
+//
+//     judge-bench EAGER COMPILED GOLD DTYPE THREADS REPEATS
+//
 // Prints one JSON object: seconds (best of the repeats) of the whole comparison of an output, of
-// the pass alone, and of reading the same bytes; and how many elements differ.
+// the pass alone, and of reading the same bytes; of `no_worse` with the gold, and of reading all
+// three files; and how many elements differ.
 
 #include <fmt/format.h>
 
@@ -47,21 +51,24 @@ __attribute__((optimize("O3"))) std::uint64_t add_words(std::span<const std::byt
   return sum;
 }
 
-std::uint64_t read_both(std::span<const std::byte> a, std::span<const std::byte> b, int threads) {
-  if (threads == 1 || a.size() < (1 << 20)) return add_words(a) + add_words(b);
+/// Reads all of these.
+std::uint64_t read(std::span<const std::span<const std::byte>> all, int threads) {
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
+  const auto work = [&](std::size_t t) {
+    for (const std::span<const std::byte> each : all) {
+      const std::size_t part = each.size() / sums.size();
+      sums[t] += add_words(each.subspan(t * part, part));
+    }
+  };
+  if (all.front().size() < (1 << 20)) sums.resize(1);
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t t = 0; t < sums.size(); ++t) {
-      helpers.emplace_back([&, t] {
-        const std::size_t part = a.size() / sums.size();
-        sums[t] = add_words(a.subspan(t * part, part)) + add_words(b.subspan(t * part, part));
-      });
-    }
+    for (std::size_t t = 1; t < sums.size(); ++t) helpers.emplace_back(work, t);
+    work(0);
   }
-  std::uint64_t all = 0;
-  for (const std::uint64_t sum : sums) all += sum;
-  return all;
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total += sum;
+  return total;
 }
 
 TensorView view_of(const FileCopy& file, const Dtype& dtype) {
@@ -76,33 +83,39 @@ TensorView view_of(const FileCopy& file, const Dtype& dtype) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::cerr << "judge-bench EAGER COMPILED DTYPE THREADS REPEATS\n";
+  if (argc != 7) {
+    std::cerr << "judge-bench EAGER COMPILED GOLD DTYPE THREADS REPEATS\n";
     return 2;
   }
   const auto eager_file = FileCopy::open(argv[1]);
   const auto compiled_file = FileCopy::open(argv[2]);
-  const Dtype* dtype = find_dtype(argv[3]);
-  if (!eager_file || !compiled_file || dtype == nullptr) {
+  const auto gold_file = FileCopy::open(argv[3]);
+  const Dtype* dtype = find_dtype(argv[4]);
+  if (!eager_file || !compiled_file || !gold_file || dtype == nullptr) {
     std::cerr << "cannot open the files, or no such dtype\n";
     return 2;
   }
-  const int threads = std::atoi(argv[4]);
-  const int repeats = std::atoi(argv[5]);
+  const int threads = std::atoi(argv[5]);
+  const int repeats = std::atoi(argv[6]);
   const TensorView eager = view_of(**eager_file, *dtype);
   const TensorView compiled = view_of(**compiled_file, *dtype);
-  Policy close;
+  const TensorView gold =
+      view_of(**gold_file, *find_dtype(dtype->is_complex() ? "complex128" : "float64"));
+  Policy close, no_worse;
   close.kind = Policy::Kind::close;
+  no_worse.kind = Policy::Kind::no_worse;
+  no_worse.parameter = 2;
+  Subject subject;
+  subject.eager = &eager;
+  subject.compiled = &compiled;
 
   volatile std::uint64_t sink = 0;
-  const double read =
-      best_seconds(repeats, [&] { sink = sink + read_both(eager.bytes, compiled.bytes, threads); });
+  const std::array all = {eager.bytes, compiled.bytes, gold.bytes};
+  const double read_two =
+      best_seconds(repeats, [&] { sink = sink + read(std::span(all).first(2), threads); });
   std::int64_t differing = 0;
   const double whole = best_seconds(repeats, [&] {
-    Subject subject;
-    subject.eager = &eager;
-    subject.compiled = &compiled;
-    Comparison comparison(std::move(subject), {threads, {}});
+    Comparison comparison(subject, {threads, {}});
     OutputComparison output;
     comparison.add_numbers(output);
     differing = output.differing;
@@ -115,6 +128,16 @@ int main(int argc, char** argv) {
         compare_pair(TensorWalk(views), *dtype, close_tolerance(*dtype), {threads, {}});
     sink = sink + static_cast<std::uint64_t>(numbers.differing);
   });
-  fmt::print("{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"differing\": {}}}\n",
-             whole, pass, read, differing);
+  subject.golds[Gold::fp64] = &gold;
+  const double read_three = best_seconds(repeats, [&] { sink = sink + read(all, threads); });
+  const double with_gold = best_seconds(repeats, [&] {
+    Comparison comparison(subject, {threads, {}});
+    OutputComparison output;
+    comparison.add_numbers(output);
+    sink = sink + static_cast<std::uint64_t>(comparison.check(no_worse).holds());
+  });
+  fmt::print(
+      "{{\"judge\": {:.9f}, \"pass\": {:.9f}, \"read\": {:.9f}, \"no_worse\": {:.9f}, "
+      "\"read_gold\": {:.9f}, \"differing\": {}}}\n",
+      whole, pass, read_two, with_gold, read_three, differing);
 }

@@ -3,18 +3,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "judge/numerics/statistics.h"
+#include "judge/numerics/kernels.h"
 #include "verdict/verdict.h"
 
 namespace lockstep {
 
-/// In which ways the elements of the walk's first two views differ, both of that floating or
-/// complex dtype.  A pass of its own, made only where something differs.
-DifferenceClasses difference_classes(const TensorWalk& walk, const Dtype& dtype,
-                                     const PassOptions& options = {});
+/// In which way two numbers of a floating dtype differ.
+DifferenceClass class_of(const Dtype& number, std::uint64_t eager, std::uint64_t compiled);
 
-/// OutputComparison::ulp_histogram of the same two views.
-std::vector<std::int64_t> ulp_histogram(const TensorWalk& walk, const Dtype& dtype,
-                                        const PassOptions& options = {});
+/// OutputComparison::classes of two floating or complex tensors.
+DifferenceClasses difference_classes(const PairNumbers& numbers);
+
+/// OutputComparison::ulp_histogram of them.
+std::vector<std::int64_t> ulp_histogram(const PairNumbers& numbers);
 
 }  // namespace lockstep

@@ -194,8 +194,8 @@ void Comparison::add_numbers(OutputComparison& output) {
     output.max_ulp = numbers.max_ulp;
   }
   if (numbers.differing > 0 && number_dtype(dtype_).is_floating()) {
-    output.classes = difference_classes(walk_, dtype_, options_);
-    output.ulp_histogram = ulp_histogram(walk_, dtype_, options_);
+    output.classes = difference_classes(numbers);
+    output.ulp_histogram = ulp_histogram(numbers);
   } else {
     output.classes.value = numbers.differing;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "judge/numerics/close.h"
 #include "judge/numerics/numbers.h"
@@ -72,6 +73,108 @@ void merge(GoldNumbers& total, const GoldNumbers& part) {
   total.compiled_gross += part.compiled_gross;
 }
 
+constexpr auto kNumbers = static_cast<std::size_t>(TensorWalk::kBlock) * 2;
+
+/// Compares blocks of numbers with those of their gold.
+class GoldPass {
+ public:
+  using Numbers = std::span<const double>;
+
+  GoldPass(const Dtype& dtype, double steps)
+      : number_(number_dtype(dtype)),
+        parts_(dtype.is_complex() ? 2 : 1),
+        atol_(close_tolerance(dtype).atol),
+        steps_(number_.is_floating() ? steps : 0) {}
+
+  void add(Numbers eager, Numbers compiled, Numbers gold, std::int64_t position,
+           GoldNumbers& out) const {
+    double special = 0;  // NaN where one of them is not finite
+    for (std::size_t i = 0; i < gold.size(); ++i)
+      special += (eager[i] - eager[i]) + (compiled[i] - compiled[i]) + (gold[i] - gold[i]);
+    if (special == 0) return add_finite(eager, compiled, gold, position, out);
+    for (std::size_t i = 0; i < gold.size(); ++i) {
+      const double e = eager[i], c = compiled[i], g = gold[i];
+      if (!std::isfinite(e) || !std::isfinite(c) || !std::isfinite(g)) {
+        const Special truth = special_of(number_, g);
+        out.eager_special += special_of(e) != truth;
+        out.compiled_special += special_of(c) != truth;
+      }
+      if (!std::isfinite(e) || !std::isfinite(c)) continue;  // the masks' business
+      if (!std::isfinite(g)) {
+        out.without_gold += e != c;
+        continue;
+      }
+      add_finite(eager.subspan(i, 1), compiled.subspan(i, 1), gold.subspan(i, 1),
+                 position + static_cast<std::int64_t>(i) / parts_, out);
+    }
+  }
+
+ private:
+  /// Sums in the order of the walk, whatever the block; all else in a loop without branches.
+  void add_finite(Numbers e, Numbers c, Numbers g, std::int64_t position, GoldNumbers& out) const {
+    std::array<double, kNumbers> eager, compiled;
+    double eager_max = 0, compiled_max = 0, gold_max = 0;
+    double eager_square = out.eager_square, compiled_square = out.compiled_square;
+    std::size_t further = 0, gross = 0;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double error = std::fabs(e[i] - g[i]), of_compiled = std::fabs(c[i] - g[i]);
+      const double size = std::fabs(g[i]);
+      eager[i] = error;
+      compiled[i] = of_compiled;
+      eager_max = std::max(eager_max, error);
+      compiled_max = std::max(compiled_max, of_compiled);
+      gold_max = std::max(gold_max, size);
+      eager_square += error * error;
+      compiled_square += of_compiled * of_compiled;
+      further += of_compiled > error;
+      gross += std::max(error, of_compiled) > size / 8;
+    }
+    out.numbers += static_cast<std::int64_t>(g.size());
+    out.eager_max = std::max(out.eager_max, eager_max);
+    out.gold_max = std::max(out.gold_max, gold_max);
+    out.eager_square = eager_square;
+    out.compiled_square = compiled_square;
+    const auto at = [&](std::size_t i) { return position + static_cast<std::int64_t>(i) / parts_; };
+    if (compiled_max > out.compiled_max) {
+      out.compiled_max = compiled_max;
+      out.compiled_max_at = at(static_cast<std::size_t>(
+          std::find(compiled.begin(), compiled.end(), compiled_max) - compiled.begin()));
+    }
+    if (gross > 0) add_gross(g, eager, compiled, out);
+    const bool known = out.beyond_steps_at >= 0;
+    if (further == 0) return;
+    if (known && !(steps_ > 0)) {
+      out.beyond_steps += static_cast<std::int64_t>(further);
+      return;
+    }
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      if (!(compiled[i] > eager[i])) continue;
+      if (!(compiled[i] > eager[i] + slack(g[i]))) continue;
+      ++out.beyond_steps;
+      if (out.beyond_steps_at < 0) out.beyond_steps_at = at(i);
+    }
+  }
+
+  void add_gross(Numbers g, std::span<const double> eager, std::span<const double> compiled,
+                 GoldNumbers& out) const {
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double eighth = std::fabs(g[i]) / 8;
+      if (!(eager[i] > eighth || compiled[i] > eighth)) continue;
+      const double ulp = number_.is_floating() ? ulp_at(number_, g[i]) : 0;
+      const double gross = std::max({eighth, atol_, ulp});
+      out.eager_gross += eager[i] > gross;
+      out.compiled_gross += compiled[i] > gross;
+    }
+  }
+
+  double slack(double gold) const { return steps_ > 0 ? steps_ * ulp_at(number_, gold) : 0; }
+
+  const Dtype& number_;
+  std::int64_t parts_;
+  double atol_;
+  double steps_;
+};
+
 double root_mean(double squares, std::int64_t count) {
   return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
 }
@@ -93,62 +196,28 @@ void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count,
   const Dtype& number = number_dtype(dtype);
   if (dtype.is_complex()) count *= 2;
   if (!number.is_floating()) return decode_integers(number, block, count, numbers);
-  if (number.bytes == 8) return decode_as<double>(block, count, numbers);
-  if (number.bytes == 4) return decode_as<float>(block, count, numbers);
-  const auto bytes = static_cast<std::size_t>(number.bytes);
+  if (const Decoder wide = decoder(number, vector_levels().back())) {
+    return wide(block, count, numbers);
+  }
   for (std::size_t i = 0; i < count; ++i) {
-    numbers[i] = decode_float(number, load_bits(block + i * bytes, number.bytes));
+    numbers[i] = decode_float(number, load_bits(block + i, 1));
   }
 }
 
 GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
                               double steps, const PassOptions& options) {
-  const std::int64_t parts_each = dtype.is_complex() ? 2 : 1;
-  const Dtype& number = number_dtype(dtype);
-  const double atol = close_tolerance(dtype).atol;
+  const auto parts_each = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);
+  const GoldPass pass(dtype, steps);
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     GoldNumbers out;
-    std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2> e, c, g;
+    std::array<double, kNumbers> e, c, g;
     walk.visit(begin, end, [&](std::int64_t position, std::int64_t count, const auto& blocks) {
       const auto elements = static_cast<std::size_t>(count);
       decode_block(dtype, blocks[0], elements, e.data());
       decode_block(dtype, blocks[1], elements, c.data());
       decode_block(gold, blocks[2], elements, g.data());
-      for (std::size_t i = 0; i < elements * static_cast<std::size_t>(parts_each); ++i) {
-        const std::int64_t at = position + static_cast<std::int64_t>(i) / parts_each;
-        if (!std::isfinite(e[i]) || !std::isfinite(c[i]) || !std::isfinite(g[i])) {
-          const Special truth = special_of(number, g[i]);
-          out.eager_special += special_of(e[i]) != truth;
-          out.compiled_special += special_of(c[i]) != truth;
-        }
-        if (!std::isfinite(e[i]) || !std::isfinite(c[i])) continue;  // the masks' business
-        if (!std::isfinite(g[i])) {
-          out.without_gold += e[i] != c[i];
-          continue;
-        }
-        const double eager = std::fabs(e[i] - g[i]);
-        const double compiled = std::fabs(c[i] - g[i]);
-        ++out.numbers;
-        out.eager_max = std::max(out.eager_max, eager);
-        out.gold_max = std::max(out.gold_max, std::fabs(g[i]));
-        out.eager_square += eager * eager;
-        out.compiled_square += compiled * compiled;
-        if (compiled > out.compiled_max) {
-          out.compiled_max = compiled;
-          out.compiled_max_at = at;
-        }
-        if (const double eighth = std::fabs(g[i]) / 8; eager > eighth || compiled > eighth) {
-          const double ulp = number.is_floating() ? ulp_at(number, g[i]) : 0;
-          const double gross = std::max({eighth, atol, ulp});
-          out.eager_gross += eager > gross;
-          out.compiled_gross += compiled > gross;
-        }
-        const double slack = number.is_floating() ? steps * ulp_at(number, g[i]) : 0;
-        if (compiled > eager && compiled > eager + slack) {
-          ++out.beyond_steps;
-          if (out.beyond_steps_at < 0) out.beyond_steps_at = at;
-        }
-      }
+      const std::size_t numbers = elements * parts_each;
+      pass.add({e.data(), numbers}, {c.data(), numbers}, {g.data(), numbers}, position, out);
     });
     return out;
   };

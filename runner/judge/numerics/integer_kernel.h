@@ -1,68 +1,65 @@
-#pragma once
+// The pass over a block of integers, bools and quantized integers; block.h says why there is no
+// include guard.
 
-// The loops of the hot pass over integers, bools and quantized integers; included by kernels.cpp
-// alone.
+HWY_BEFORE_NAMESPACE();
+namespace lockstep::HWY_NAMESPACE {
 
-#include "judge/numerics/first_places.h"
+/// What the integers of a block tell.
+template <class Unsigned>
+struct IntegerScan {
+  std::size_t differing = 0;
+  Unsigned furthest = 0;  ///< greatest distance
+  Unsigned least =
+      0;  ///< least magnitude of eager that is not 0, less 1; all ones if there is none
+};
 
-namespace lockstep::kernels {
+/// |e - c| of every lane.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> distance(D, hn::Vec<D> e, hn::Vec<D> c) {
+  const hn::RebindToUnsigned<D> du;
+  return hn::BitCast(du, hn::Sub(hn::Max(e, c), hn::Min(e, c)));
+}
 
-template <class Int>
-LOCKSTEP_INLINE auto scan_integers(const std::byte* eager, const std::byte* compiled,
-                                   std::size_t count) {
-  using Unsigned = std::make_unsigned_t<Int>;
-  // One-byte counters would overflow in a block.
-  using Count = std::conditional_t<sizeof(Int) == 1, std::uint16_t, Unsigned>;
-  Count differing = 0;
-  Unsigned furthest = 0, smallest = static_cast<Unsigned>(~Unsigned{0});
-  for (std::size_t i = 0; i < count; ++i) {
-    const Int e = load<Int>(eager, i);
-    const Int c = load<Int>(compiled, i);
-    const Int high = e > c ? e : c;
-    const Int low = e > c ? c : e;
-    const auto apart =
-        static_cast<Unsigned>(static_cast<Unsigned>(high) - static_cast<Unsigned>(low));
-    const auto unsigned_e = static_cast<Unsigned>(e);
-    const auto magnitude = static_cast<Unsigned>(e < 0 ? 0 - unsigned_e : unsigned_e);
-    const auto below = static_cast<Unsigned>(magnitude - 1);
-    differing = static_cast<Count>(differing + static_cast<Count>(e != c));
-    furthest = apart > furthest ? apart : furthest;
-    smallest = below < smallest ? below : smallest;
-  }
-  struct Found {
-    Count differing;
-    Unsigned furthest;  ///< greatest distance
-    Unsigned
-        smallest;  ///< least magnitude of eager that is not 0, less 1; all ones if there is none
-  };
-  return Found{differing, furthest, smallest};
+template <class Int, class Unsigned = std::make_unsigned_t<Int>>
+HWY_INLINE IntegerScan<Unsigned> scan_integers(const std::byte* eager, const std::byte* compiled,
+                                               std::size_t count) {
+  const hn::ScalableTag<Int> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto ones = hn::Set(du, static_cast<Unsigned>(~Unsigned{0}));
+  std::size_t differing = 0;
+  auto furthest = hn::Zero(du), smallest = ones;
+  for_vectors(hn::Lanes(d), sizeof(Int), eager, compiled, count,
+              [&](std::size_t, const std::byte* at_e, const std::byte* at_c) HWY_ATTR {
+                const auto e = load(d, at_e), c = load(d, at_c);
+                differing += hn::CountTrue(d, hn::Ne(e, c));
+                furthest = hn::Max(furthest, distance(d, e, c));
+                auto magnitude = hn::BitCast(du, e);
+                if constexpr (std::is_signed_v<Int>) magnitude = hn::BitCast(du, hn::Abs(e));
+                smallest = hn::Min(smallest, hn::Add(magnitude, ones));
+                return false;
+              });
+  return {differing, greatest(du, furthest), least(du, smallest)};
 }
 
 /// Distances are exact; relative errors and explicit tolerances are in double.
 template <class Int>
-LOCKSTEP_INLINE void integer_kernel(const std::byte* eager, const std::byte* compiled,
-                                    std::size_t count, std::int64_t position,
-                                    const Tolerance& tolerance, PairNumbers& numbers) {
+void integer_kernel(const Dtype&, const std::byte* eager, const std::byte* compiled,
+                    std::size_t count, std::int64_t position, const Tolerance& tolerance,
+                    PairNumbers& numbers) {
   using Unsigned = std::make_unsigned_t<Int>;
+  if (count == 0) return;
+  const hn::ScalableTag<Int> d;
   numbers.all_nan = false;
   if (numbers.all_zero) {
-    Unsigned any = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      any = static_cast<Unsigned>(any | load<Unsigned>(eager, i) | load<Unsigned>(compiled, i));
-    }
-    numbers.all_zero = any == 0;
+    numbers.all_zero = find(d, eager, compiled, count, position, [&](auto e, auto c) HWY_ATTR {
+                         return hn::Ne(hn::Or(e, c), hn::Zero(d));
+                       }) < 0;
   }
   if (std::memcmp(eager, compiled, count * sizeof(Int)) == 0) return;
   const auto found = scan_integers<Int>(eager, compiled, count);
-  const auto e = [&](std::size_t i) { return load<Int>(eager, i); };
-  const auto c = [&](std::size_t i) { return load<Int>(compiled, i); };
-  const auto distance = [&](std::size_t i) {
-    const auto [low, high] = std::minmax({e(i), c(i)});
-    return static_cast<Unsigned>(static_cast<Unsigned>(high) - static_cast<Unsigned>(low));
-  };
-  const auto magnitude = [&](std::size_t i) { return std::fabs(static_cast<double>(e(i))); };
   if (numbers.first_differing < 0) {
-    numbers.first_differing = find(count, position, [&](auto i) { return e(i) != c(i); });
+    numbers.first_differing = find(d, eager, compiled, count, position,
+                                   [](auto e, auto c) HWY_ATTR { return hn::Ne(e, c); });
     numbers.first_payload = numbers.first_differing;
   }
   const auto differing = static_cast<std::int64_t>(found.differing);
@@ -73,31 +70,36 @@ LOCKSTEP_INLINE void integer_kernel(const std::byte* eager, const std::byte* com
     numbers.max_ulp = found.furthest;
     numbers.max_abs = static_cast<double>(found.furthest);
     numbers.max_abs_at = numbers.max_ulp_at =
-        find(count, position, [&](auto i) { return distance(i) == found.furthest; });
+        find(d, eager, compiled, count, position, [&](auto e, auto c) HWY_ATTR {
+          const hn::RebindToUnsigned<decltype(d)> du;
+          return hn::RebindMask(d, hn::Eq(distance(d, e, c), hn::Set(du, found.furthest)));
+        });
   }
   // No element of the block has a greater relative error than the greatest distance at the smallest
   // number.
-  const double most =
-      static_cast<double>(found.furthest) / (static_cast<double>(found.smallest) + 1);
-  if (most > numbers.max_rel) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double relative = e(i) == 0 ? 0 : static_cast<double>(distance(i)) / magnitude(i);
-      numbers.max_rel = std::max(numbers.max_rel, relative);
-    }
-  }
-  if (tolerance == Tolerance{}) {
+  const double most = static_cast<double>(found.furthest) / (static_cast<double>(found.least) + 1);
+  const bool exact = tolerance == Tolerance{};
+  if (exact) {
     numbers.not_close += differing;
     if (numbers.first_not_close < 0) numbers.first_not_close = numbers.first_differing;
-    return;
   }
+  if (exact && most <= numbers.max_rel) return;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool close =
-        static_cast<double>(distance(i)) <= tolerance.atol + tolerance.rtol * magnitude(i);
-    if (!close && numbers.first_not_close < 0) {
+    Int e, c;
+    std::memcpy(&e, eager + i * sizeof e, sizeof e);
+    std::memcpy(&c, compiled + i * sizeof c, sizeof c);
+    if (e == c) continue;
+    const auto [low, high] = std::minmax(e, c);
+    const auto apart = static_cast<double>(
+        static_cast<Unsigned>(static_cast<Unsigned>(high) - static_cast<Unsigned>(low)));
+    const double magnitude = std::fabs(static_cast<double>(e));
+    if (magnitude > 0) numbers.max_rel = std::max(numbers.max_rel, apart / magnitude);
+    if (exact || apart <= tolerance.atol + tolerance.rtol * magnitude) continue;
+    ++numbers.not_close;
+    if (numbers.first_not_close < 0)
       numbers.first_not_close = position + static_cast<std::int64_t>(i);
-    }
-    numbers.not_close += !close;
   }
 }
 
-}  // namespace lockstep::kernels
+}  // namespace lockstep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

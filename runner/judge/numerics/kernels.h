@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,23 @@ struct Tolerance {
 
   bool operator==(const Tolerance&) const = default;
 };
+
+/// In which way two elements differ, in the order in which it is asked: the first that fits.
+enum class DifferenceClass : std::uint8_t {
+  eager_nan,
+  compiled_nan,
+  eager_infinity,
+  compiled_infinity,
+  infinity_sign,
+  zero_sign,
+  subnormal,
+  last_bits,
+  value,
+  none
+};
+
+/// As far apart as `last_bits` goes, which is as far as grade `ulp4` allows.
+inline constexpr std::uint64_t kLastBits = 4;
 
 /// What one pass over two tensors finds.  Differences are of numbers: |compiled - eager| where both
 /// are finite, rounded to float32 for dtypes no wider than that.  Positions are those of the walk,
@@ -37,6 +55,14 @@ struct PairNumbers {
   /// Whether all elements so far are zeros / NaNs, on both sides.
   bool all_zero = true;
   bool all_nan = true;
+  /// Of floating and complex dtypes: elements by the way in which they differ (not `none`), a
+  /// complex one by its worst part;
+  std::array<std::int64_t, static_cast<std::size_t>(DifferenceClass::none)> classes{};
+  /// and elements that are 1, 2, 3 to 4, 5 to 8, … ulp apart, as OutputComparison::ulp_histogram.
+  std::array<std::int64_t, 65> ulps{};
+
+  std::int64_t& of(DifferenceClass each) { return classes[static_cast<std::size_t>(each)]; }
+  std::int64_t of(DifferenceClass each) const { return classes[static_cast<std::size_t>(each)]; }
 
   /// Adds what was found in a later part of the walk.
   void merge(const PairNumbers& later);
@@ -48,18 +74,29 @@ using PairKernel = void (*)(const Dtype& dtype, const std::byte* eager, const st
                             std::size_t count, std::int64_t position, const Tolerance& tolerance,
                             PairNumbers& numbers);
 
-/// What a processor can do; each level is compiled from the same source.
-enum class VectorLevel { baseline, avx2, avx512 };
+/// What a processor can do: a target of Highway each, compiled from the same source.
+enum class VectorLevel { baseline, sse4, avx2, avx512 };
 
 /// Levels that this machine can run, baseline first.
 std::span<const VectorLevel> vector_levels();
 
-/// The kernel for a dtype, or nullptr where scalar code does it (complex): see statistics.cpp.
+/// The kernel for a dtype.
 PairKernel pair_kernel(const Dtype& dtype, VectorLevel level);
 
-/// Compares complex elements, one by one.
-void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
-                    std::size_t count, std::int64_t position, const Tolerance& tolerance,
-                    PairNumbers& numbers);
+/// Writes `count` numbers of a floating dtype as doubles.
+using Decoder = void (*)(const std::byte* block, std::size_t count, double* numbers);
+
+/// nullptr for one-byte dtypes.
+Decoder decoder(const Dtype& dtype, VectorLevel level);
+
+/// Compares elements of a floating or complex dtype one by one: plain code, for what is rare.
+void compare_each(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
+                  std::size_t count, std::int64_t position, const Tolerance& tolerance,
+                  PairNumbers& numbers);
+
+/// Of one complex element that is finite on both sides: its error, if that is new, and whether it
+/// is close.  What is counted of others it leaves alone.
+void measure_complex(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
+                     std::int64_t position, const Tolerance& tolerance, PairNumbers& numbers);
 
 }  // namespace lockstep

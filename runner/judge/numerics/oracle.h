@@ -59,6 +59,36 @@ inline std::uint64_t steps(const Dtype& dtype, std::uint64_t a, std::uint64_t b)
   return (a & sign) == (b & sign) ? (x > y ? x - y : y - x) : x + y;
 }
 
+/// In which way the parts of two elements differ: the first that fits, of the worst part; and the
+/// place in the histogram for a distance.
+inline void add_class(const Dtype& number, const Parts& e, const Parts& c, std::uint64_t ulp,
+                      PairNumbers& out) {
+  const double normal = number.mantissa_bits == 0 ? 0 : std::ldexp(1.0, 1 - number.bias);
+  std::size_t worst = 9;
+  for (int p = 0; p < e.count; ++p) {
+    const double x = e.value[p];
+    const double y = c.value[p];
+    if (e.bits[p] == c.bits[p] || (std::isnan(x) && std::isnan(y))) continue;
+    std::size_t found = 8;
+    if (std::isnan(x) || std::isnan(y)) {
+      found = std::isnan(x) ? 0 : 1;
+    } else if (std::isinf(x) || std::isinf(y)) {
+      found = std::isinf(x) && std::isinf(y) ? 4 : std::isinf(x) ? 2 : 3;
+    } else if (x == y) {
+      found = 5;
+    } else if (std::fabs(x) < normal && std::fabs(y) < normal) {
+      found = 6;
+    } else if (steps(number, e.bits[p], c.bits[p]) <= 4) {
+      found = 7;
+    }
+    worst = std::min(worst, found);
+  }
+  if (worst < 9) ++out.classes[worst];
+  std::size_t place = 0;
+  while (place < 64 && ulp > std::uint64_t{1} << place) ++place;
+  if (ulp > 0) ++out.ulps[place];
+}
+
 /// Adds one pair of elements of a floating or complex dtype.
 inline void add_float(const Dtype& dtype, const Parts& e, const Parts& c, std::int64_t at,
                       const Tolerance& tolerance, PairNumbers& out) {
@@ -99,6 +129,7 @@ inline void add_float(const Dtype& dtype, const Parts& e, const Parts& c, std::i
     count += is_it;
     if (is_it && first < 0) first = at;
   };
+  add_class(number, e, c, ulp, out);
   std::int64_t nowhere = 0;
   note(payload, out.payload_differing, out.first_payload);
   note(differs, out.differing, out.first_differing);

@@ -39,6 +39,8 @@ void PairNumbers::merge(const PairNumbers& later) {
   first(first_not_close, later.first_not_close);
   all_zero = all_zero && later.all_zero;
   all_nan = all_nan && later.all_nan;
+  for (std::size_t i = 0; i < classes.size(); ++i) classes[i] += later.classes[i];
+  for (std::size_t i = 0; i < ulps.size(); ++i) ulps[i] += later.ulps[i];
 }
 
 std::size_t chunk_count(std::int64_t elements) {
@@ -97,6 +99,8 @@ PairNumbers compare_pair(const TensorWalk& walk, const Dtype& dtype, const Toler
                               &total.nonfinite, &total.not_close}) {
     *count *= walk.multiplicity();
   }
+  for (std::int64_t& count : total.classes) count *= walk.multiplicity();
+  for (std::int64_t& count : total.ulps) count *= walk.multiplicity();
   return total;
 }
 

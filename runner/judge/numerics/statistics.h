@@ -17,8 +17,7 @@ struct PassOptions {
 };
 
 /// Compares the first two views of the walk, both of that dtype, in one pass over their memory. The
-/// result depends neither on the number of threads nor on the level.  Loops and no xtensor, whose
-/// expressions would pass over the memory once for each of the numbers.
+/// result depends neither on the number of threads nor on the level.
 PairNumbers compare_pair(const TensorWalk& walk, const Dtype& dtype, const Tolerance& tolerance,
                          const PassOptions& options = {});
 

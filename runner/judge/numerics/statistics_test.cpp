@@ -1,17 +1,22 @@
 #include "judge/numerics/statistics.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "judge/numerics/oracle.h"
 
 namespace lockstep {
 namespace {
 
+using fixtures::encode;
 using fixtures::Tensor;
 using fixtures::zeros;
 
@@ -38,6 +43,8 @@ void expect_same(const PairNumbers& fast, const PairNumbers& plain, const std::s
   EXPECT_EQ(fast.first_not_close, plain.first_not_close) << where;
   EXPECT_EQ(fast.all_zero, plain.all_zero) << where;
   EXPECT_EQ(fast.all_nan, plain.all_nan) << where;
+  EXPECT_EQ(fast.classes, plain.classes) << where;
+  EXPECT_EQ(fast.ulps, plain.ulps) << where;
 }
 
 PairNumbers fast(const Tensor& e, const Tensor& c, const Tolerance& tolerance,
@@ -79,20 +86,21 @@ TEST(Statistics, AgreeWithThePlainOracleOnEveryDtypeAndLevel) {
 TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
   oracle::PairGenerator generate(11);
   for (int round = 0; round < 40 * effort(); ++round) {
-    for (const std::string_view name :
-         {"float16", "bfloat16", "float32", "float64", "int64", "int32"}) {
+    for (const std::string_view name : {"float16", "bfloat16", "float32", "float64", "complex64",
+                                        "complex128", "int64", "int32"}) {
       const Dtype& dtype = *find_dtype(name);
+      const Dtype& number = number_dtype(dtype);
       const std::int64_t count = 5000;
       const Tensor e = zeros(name, {count});
       const Tensor c = zeros(name, {count});
       const std::uint64_t furthest = 1 + (generate() % 2 == 0 ? 0 : generate() % 12);
       const int scale = static_cast<int>(generate() % 3) * 7 -
                         14;  // some rounds reach into the subnormals of float16
-      for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t i = 0; i < count * dtype.bytes / number.bytes; ++i) {
         const double value =
             (static_cast<double>(generate() >> 11) * 0x1p-51 - 2) * std::ldexp(1.0, scale);
         const std::uint64_t bits =
-            fixtures::encode(dtype, dtype.is_floating() ? value : value * 1e6);
+            fixtures::encode(number, number.is_floating() ? value : value * 1e6);
         fixtures::set_bits(e, i, bits);
         fixtures::set_bits(c, i, bits + generate() % (furthest + 1));
       }
@@ -104,6 +112,87 @@ TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
         expect_same(fast(e, c, tolerance, {1, level}), plain, std::string(name));
       }
       if (HasFailure()) return;
+    }
+  }
+}
+
+/// Blocks of elements that lie anywhere, compared at every level.
+void expect_same_anywhere(const Dtype& dtype, const std::vector<std::byte>& e,
+                          const std::vector<std::byte>& c, std::size_t e_at, std::size_t c_at,
+                          const Tolerance& tolerance) {
+  const std::size_t count = e.size() / static_cast<std::size_t>(dtype.bytes);
+  const PairNumbers plain =
+      oracle::compare(dtype, e.data(), c.data(), static_cast<std::int64_t>(count), tolerance);
+  std::vector<std::byte> eager(e_at + e.size() + 64), compiled(c_at + c.size() + 64);
+  const auto place = [](std::vector<std::byte>& room, std::size_t at, const auto& bytes) {
+    const auto past = reinterpret_cast<std::uintptr_t>(room.data()) % 64;
+    std::byte* start = room.data() + (64 + at - past) % 64;
+    std::copy(bytes.begin(), bytes.end(), start);
+    return start;
+  };
+  const std::byte* eager_at = place(eager, e_at, e);
+  const std::byte* compiled_at = place(compiled, c_at, c);
+  for (const VectorLevel level : vector_levels()) {
+    PairNumbers numbers;
+    pair_kernel(dtype, level)(dtype, eager_at, compiled_at, count, 0, tolerance, numbers);
+    expect_same(numbers, plain,
+                fmt::format("{} {} at {} and {}, level {}", count, dtype.name, e_at, c_at,
+                            static_cast<int>(level)));
+  }
+}
+
+// Tails of every width, wherever the elements lie: specials, and numbers that are tame.
+TEST(Statistics, AgreeWithThePlainOracleAtEveryLengthAndAlignment) {
+  oracle::PairGenerator generate(17);
+  const auto compare = [&](const Dtype& dtype, std::size_t count, std::size_t e_at,
+                           std::size_t c_at) {
+    const Dtype& number = number_dtype(dtype);
+    const auto bytes = static_cast<std::size_t>(dtype.bytes);
+    const auto step = static_cast<std::size_t>(number.bytes);
+    std::vector<std::byte> e(count * bytes), c(count * bytes);
+    for (std::size_t i = 0; i < count; ++i) generate.fill(dtype, &e[i * bytes], &c[i * bytes]);
+    expect_same_anywhere(dtype, e, c, e_at, c_at, {1e-3, 1e-5});
+    for (std::size_t at = 0; at < e.size(); at += step) {
+      const std::uint64_t bits =
+          encode(number, static_cast<double>(generate() >> 11) * 0x1p-51 + 9);
+      const std::uint64_t other = bits + (generate() % 4 == 0);
+      std::memcpy(&e[at], &bits, step);
+      std::memcpy(&c[at], &other, step);
+    }
+    expect_same_anywhere(dtype, e, c, e_at, c_at, {1.3e-6, 1e-5});
+  };
+  for (const Dtype& dtype : all_dtypes()) {
+    for (std::size_t count = 0; count <= 130; ++count)
+      compare(dtype, count, count * 7 % 64, count * 13 % 64);
+    for (std::size_t at = 0; at < 64; ++at) compare(dtype, 67, at, (at * 5 + 3) % 64);
+    if (HasFailure()) return;
+  }
+}
+
+// Every pattern of the narrow dtypes, and tails of every width.
+TEST(Decoders, AgreeWithDecodeFloatAtEveryLevel) {
+  oracle::PairGenerator generate(19);
+  for (const Dtype& dtype : all_dtypes()) {
+    if (!dtype.is_floating() || dtype.bytes == 1) continue;
+    const auto bytes = static_cast<std::size_t>(dtype.bytes);
+    for (const std::size_t count : {1, 2, 3, 7, 9, 17, 130, 1 << 16}) {
+      std::vector<std::byte> block(count * bytes);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t bits = bytes == 2 ? i : generate() << (generate() % 2 == 0 ? 0 : 40);
+        std::memcpy(&block[i * bytes], &bits, bytes);
+      }
+      for (const VectorLevel level : vector_levels()) {
+        std::vector<double> numbers(count + 1, 3);
+        decoder(dtype, level)(block.data(), count, numbers.data());
+        EXPECT_EQ(numbers.back(), 3) << dtype.name << " of " << count;
+        for (std::size_t i = 0; i < count; ++i) {
+          const double plain = decode_float(dtype, load_bits(&block[i * bytes], dtype.bytes));
+          const bool same = std::isnan(plain) ? std::isnan(numbers[i])
+                                              : std::bit_cast<std::uint64_t>(plain) ==
+                                                    std::bit_cast<std::uint64_t>(numbers[i]);
+          ASSERT_TRUE(same) << dtype.name << " " << i << ": " << numbers[i] << ", not " << plain;
+        }
+      }
     }
   }
 }
