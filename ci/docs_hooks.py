@@ -41,7 +41,7 @@ def command_line() -> str:
 
 def on_files(files, config):
     files.append(File.generated(config, "reference/command-line.md", content=command_line()))
-    for name in ("run", "gate"):
+    for name in ("run", "gate", "history"):
         page = ROOT / "reports" / "testdata" / f"sample.{name}.html"
         uri = f"start/sample.{name}.html"
         files.append(File.generated(config, uri, abs_src_path=str(page)))
@@ -60,7 +60,7 @@ def on_page_markdown(markdown, page, config, files):
         place = posixpath.normpath(posixpath.join("docs", here, target))
         if place.startswith("docs/"):
             return match[0]
-        if sample := re.fullmatch(r"reports/testdata/(sample\.(?:run|gate)\.html)", place):
+        if sample := re.fullmatch(r"reports/testdata/(sample\.(?:run|gate|history)\.html)", place):
             up = posixpath.relpath(f"start/{sample[1]}", here or ".")
             return f"{picture}[{label}]({up}{anchor})"
         if not (ROOT / place).exists():

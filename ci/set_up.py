@@ -23,16 +23,15 @@ import pathlib
 import shlex
 import shutil
 import subprocess
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runner" / "python"))
 
-from lockstep import eager, places, torch_facts
+from lockstep import eager, environments, places, torch_facts
+from lockstep.environments import is_ready, mark_ready, pip_install, provide_venv, step
 from lockstep.places import Refusal, say
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CI = ROOT / "ci"
-VENV_REMEDY = "On Debian, venv is a package of its own: apt-get install python3-venv"
 #: What the runner is built from; folders count, because their times change when files come and go.
 BUILT_FROM = (
     "CMakeLists.txt",
@@ -46,35 +45,6 @@ BUILT_FROM = (
 WITHOUT_TORCH = ("release", "core", "asan", "fuzz")
 
 
-def step(what: str, log_name: str, command: list, **more) -> bool:
-    """Runs a command quietly, says how long it took or what it printed last; whether it
-    succeeded."""
-    log, began = places.log_file(log_name), time.monotonic()
-    say(f"{what} (tail -f {log})")
-    with log.open("w", encoding="utf-8") as file:
-        try:
-            status = subprocess.run(
-                [str(word) for word in command],
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-                check=False,
-                **more,
-            ).returncode
-        except OSError as error:
-            file.write(f"{error}\n")
-            status = 127
-    if status == 0:
-        say(f"  done in {places.since(began)}")
-        return True
-    say(f"  FAILED after {places.since(began)}, exit status {status}. From {log}:")
-    lines = log.read_text("utf-8", "replace").splitlines()
-    first = next((at for at, line in enumerate(lines) if line.startswith("FAILED:")), None)
-    shown = lines[-25:] if first is None else lines[first : first + 60]
-    print(*shown, sep="\n", file=sys.stderr)
-    return False
-
-
 def table(name: str) -> list[list[str]]:
     """The lines of a list in ci/, in words, without comments."""
     lines = (CI / name).read_text("utf-8").splitlines()
@@ -83,7 +53,10 @@ def table(name: str) -> list[list[str]]:
 
 def requirements(name: str) -> list[str]:
     """What a list asks of pip or npm; LOCKSTEP_TORCH chooses another torch."""
-    chosen = os.environ.get("LOCKSTEP_TORCH")
+    given = os.environ.get("LOCKSTEP_TORCH")
+    chosen = environments.normal(given) if given else None
+    if given and chosen is None:
+        raise Refusal(f"found LOCKSTEP_TORCH={given}, expected a version of torch, such as 2.13.0")
     asked = [words[0] for words in table(name)]
     return [f"torch=={chosen}" if chosen and each.startswith("torch==") else each for each in asked]
 
@@ -190,7 +163,7 @@ def facts_of(python: str) -> dict:
             f"{no}\nGive LOCKSTEP_PYTHON an interpreter that has torch, or unset it to let "
             "ci/lockstep install torch."
         ) from no
-    wanted = os.environ.get("LOCKSTEP_TORCH", "").split("+")[0]
+    wanted = (environments.normal(os.environ.get("LOCKSTEP_TORCH", "")) or "").split("+")[0]
     if wanted and wanted != found["version"].split("+")[0]:
         raise Refusal(
             f"LOCKSTEP_TORCH asks for {wanted}, but LOCKSTEP_PYTHON={python} has "
@@ -201,51 +174,6 @@ def facts_of(python: str) -> dict:
     return found
 
 
-def pip_install(python, what: str, log: str, wanted: list[str]) -> None:
-    command = [python, "-m", "pip", "install", "--no-input", "--progress-bar", "off", *wanted]
-    if step(f"installing {what} with pip", log, command):
-        return
-    text = places.log_file(log).read_text("utf-8", "replace")
-    if "No matching distribution found for torch" in text:
-        say(
-            f"pip knows no torch {wanted_torch()} for this Python and machine, or reached no index."
-        )
-    raise Refusal(
-        f"The whole log: {places.log_file(log)}\nWhat can help:\n"
-        "  the network, or pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, PIP_PROXY), then the "
-        "same command again;\n"
-        "  LOCKSTEP_TORCH=VERSION, for a release that is there for this Python;\n"
-        "  LOCKSTEP_PYTHON=/path/to/python, an interpreter that has torch already."
-    )
-
-
-def is_ready(stamp: pathlib.Path, wanted: list[str]) -> bool:
-    """Whether the stamp of a finished set-up names what is wanted now."""
-    return stamp.exists() and stamp.read_text("utf-8").split() == wanted
-
-
-def mark_ready(stamp: pathlib.Path, wanted: list[str]) -> None:
-    """Written last: what is wanted is there."""
-    stamp.write_text(" ".join(wanted) + "\n", "utf-8")
-
-
-def provide_venv(folder: pathlib.Path, what: str, wanted: list[str], log: str) -> pathlib.Path:
-    """The bin/ of an environment of its own that has what is wanted, made where it is not there."""
-    stamp = folder / ".ready"
-    if not is_ready(stamp, wanted):
-        pip_install(make_venv(folder, what), " ".join(wanted), log, wanted)
-        mark_ready(stamp, wanted)
-    return folder / "bin"
-
-
-def make_venv(folder: pathlib.Path, what: str) -> pathlib.Path:
-    (folder / ".ready").unlink(missing_ok=True)
-    command = ["python3", "-m", "venv", "--clear", folder]
-    if not step(f"making a place for {what} in {folder}", "venv.log", command):
-        raise Refusal(VENV_REMEDY)
-    return folder / "bin" / "python"
-
-
 def provide_torch() -> str:
     """An interpreter that has torch: the user's, or one in an environment of ours."""
     theirs = users_python()
@@ -253,13 +181,11 @@ def provide_torch() -> str:
         return theirs
     folder = own_venv()
     if folder is None:
-        version = "%d.%d" % sys.version_info[:2]
-        folder = places.cache() / "venv" / f"torch-{wanted_torch()}-py{version}"
+        torch = wanted_torch()
+        folder = environments.folder_of(torch)
         wanted = requirements("requirements.txt")
-        python = make_venv(folder, "torch")
-        pip_install(python, f"torch {wanted_torch()}", f"torch-{wanted_torch()}.log", wanted)
-        facts_of(str(python))
-        mark_ready(folder / ".ready", wanted)
+        provide_venv(folder, f"torch {torch}", wanted, f"torch-{torch}.log")
+    facts_of(str(folder / "bin" / "python"))
     return str(folder / "bin" / "python")
 
 

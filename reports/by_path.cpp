@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/json.h"
+
 namespace lockstep {
 
 std::vector<std::pair<std::string, Tally>> tally_by_path(const RunRecord& record, bool strict) {
@@ -31,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> declared_tolerances(const RunIn
       const auto& value = rule[key];
       for (const auto& each : value.is_array() ? value : nlohmann::ordered_json::array({value})) {
         if (!text.empty()) text += ", ";
-        text += each.is_string() ? each.get<std::string>() : each.dump();
+        text += plain_text(each);
       }
       return text;
     };

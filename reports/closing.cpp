@@ -143,8 +143,8 @@ std::string tolerated_section(const RunRecord& record, const Style& style) {
   for (std::size_t i = 0; i < std::min(kTolerated, all.size()); ++i)
     text += "    " + tolerated_line(style, all[i]) + "\n";
   if (all.size() > kTolerated) {
-    text += style.faint(fmt::format("    and {} more: {} report --tolerated",
-                                    grouped(all.size() - kTolerated), launcher())) +
+    text += style.faint(fmt::format("    {}: {} report --tolerated",
+                                    and_more(all.size() - kTolerated), launcher())) +
             "\n";
   }
   return text + "\n";

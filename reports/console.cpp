@@ -170,7 +170,7 @@ std::string Console::progress_text() const {
                         starting_.size() > 1 ? "s" : "");
   } else if (!running_.empty()) {
     text += "  " + clean(running_.back());
-    if (running_.size() > 1) text += fmt::format(" and {} more", running_.size() - 1);
+    if (running_.size() > 1) text += " " + and_more(running_.size() - 1);
   }
   return text;
 }

@@ -68,8 +68,7 @@ std::string fingerprints_text(const RunRecord& record, const Style& style, bool 
                   all ? "does not conform" : "fails");
   for (std::size_t i = 0; i < shown; ++i) text += line_of(style, groups[i]);
   if (!all && failing > shown) {
-    text += style.faint(fmt::format("    and {} more{}: {} report --fingerprints",
-                                    grouped(failing - shown),
+    text += style.faint(fmt::format("    {}{}: {} report --fingerprints", and_more(failing - shown),
                                     several > shown ? "" : ", each of one verdict", launcher())) +
             "\n";
   }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "record/alike.h"
 #include "reports/closing.h"
 #include "reports/markup.h"
 #include "reports/rendered.h"
@@ -24,9 +25,9 @@ std::string name_of(const RunRecord& record) {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
-  if (const std::string torch = said_by(record, "eager", "torch"); !torch.empty())
+  if (const std::string torch = said_by(record.environment, "eager", "torch"); !torch.empty())
     add("torch " + torch);
-  add(said_by(record, "eager", "cpu_capability"));
+  add(said_by(record.environment, "eager", "cpu_capability"));
   if (!record.info.level.empty()) add("level " + record.info.level);
   add(record.info.started);
   return clean(text);
@@ -139,18 +140,11 @@ std::string eager_text(const EagerComparison& eager, const Style& style, bool ve
   }
   if (!verbose && eager.changes.size() > kRowsListed)
     text += style.faint(
-        fmt::format("    and {} more: -v lists them\n", eager.changes.size() - kRowsListed));
+        fmt::format("    {}: -v lists them\n", and_more(eager.changes.size() - kRowsListed)));
   return text + eager_line(eager) + "\n\n";
 }
 
 }  // namespace
-
-std::string said_by(const RunRecord& record, const char* worker, const char* key) {
-  const auto values = record.environment.find(worker);
-  if (values == record.environment.end() || !values->is_object()) return {};
-  const auto found = values->find(key);
-  return found != values->end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::string gate_counts(const Gate& gate) {
   return fmt::format("{} unchanged, {}", counted(gate.unchanged, "verdict"),
@@ -197,8 +191,8 @@ std::string gate_text(const Gate& gate, const Style& style, bool verbose) {
   }
   for (const auto& [transition, count] : shown) {
     if (!verbose && count > kRowsListed)
-      text += style.faint(fmt::format("{}: and {} more: -v lists them\n", info(transition).label,
-                                      count - kRowsListed));
+      text += style.faint(fmt::format("{}: {}: -v lists them\n", info(transition).label,
+                                      and_more(count - kRowsListed)));
   }
   if (!rows.empty()) text += "\n";
   text += transitions_table(gate, style);
@@ -239,7 +233,7 @@ std::string gate_markdown(const Gate& gate) {
   for (const auto& [transition, group] : groups)
     text +=
         fmt::format("| {} | {} | {} |\n", info(transition).label, group.size(), failing_of(group));
-  constexpr std::string_view kEnd = "\nand {} more\n";
+  constexpr std::size_t kEnd = 32;  ///< bytes of what says how many are left out
   for (auto row = rows.begin(); row != rows.end();) {
     const Transition transition = row->transition;
     const auto end = std::find_if(
@@ -248,10 +242,10 @@ std::string gate_markdown(const Gate& gate) {
                                    markdown(info(transition).meaning));
     for (; row != end; ++row) {
       const std::string item = markdown_item(*row);
-      if (text.size() + part.size() + item.size() + kEnd.size() + 16 > kMarkdownLimit) break;
+      if (text.size() + part.size() + item.size() + kEnd > kMarkdownLimit) break;
       part += item;
     }
-    if (row != end) part += fmt::format(kEnd, end - row);
+    if (row != end) part += "\n" + and_more(static_cast<std::size_t>(end - row)) + "\n";
     row = end;
     if (text.size() + part.size() > kMarkdownLimit) break;
     text += part;
@@ -262,12 +256,12 @@ std::string gate_markdown(const Gate& gate) {
     for (const EagerChange& each : gate.eager->changes) {
       const std::string item =
           fmt::format("- {}: {}\n", markdown_code(each.instance), markdown(each.text));
-      if (text.size() + part.size() + item.size() + kEnd.size() + 16 > kMarkdownLimit) break;
+      if (text.size() + part.size() + item.size() + kEnd > kMarkdownLimit) break;
       part += item;
       ++told;
     }
     if (told < gate.eager->changes.size())
-      part += fmt::format(kEnd, gate.eager->changes.size() - told);
+      part += "\n" + and_more(gate.eager->changes.size() - told) + "\n";
     if (text.size() + part.size() <= kMarkdownLimit) text += part;
   }
   return text;

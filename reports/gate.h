@@ -9,10 +9,6 @@
 
 namespace lockstep {
 
-/// What a record's environment says of a worker, or of the "machine": a text; empty where it says
-/// none.
-std::string said_by(const RunRecord& record, const char* worker, const char* key);
-
 /// "990 verdicts unchanged, 3 changes".
 std::string gate_counts(const Gate& gate);
 /// Why the gate is open or closed: "5 fingerprints in 8 verdicts are worse; 2 are unknown to the

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "record/alike.h"
 #include "record/tally.h"
 #include "reports/closing.h"
 #include "reports/gate_flow.h"
@@ -33,6 +34,11 @@ const ColumnInfo& look_of(const GateRow& row) {
 
 std::string glyph_of(const ColumnInfo& look) {
   return fmt::format("<span class=\"glyph\" aria-hidden=\"true\">{}</span>", look.glyph);
+}
+
+/// How many a list leaves out, as its last element.
+std::string left_out(std::string_view tag, std::size_t count) {
+  return fmt::format("<{0}>{1}, which <code>gate --json</code> has</{0}>\n", tag, and_more(count));
 }
 
 /// An id, which may be broken at its signs.
@@ -118,15 +124,6 @@ std::string accounts(const GateRow& row) {
   return text + "</p>\n";
 }
 
-/// What to type, with a button that copies it.
-std::string command(const std::string& words) {
-  return words.empty() ? ""
-                       : fmt::format(
-                             "<p class=\"command\"><code>{0}</code> <button type=\"button\" "
-                             "class=\"copy\" hidden>copy</button></p>\n",
-                             html_text(one_line(words, 2000)));
-}
-
 /// Its verdicts, where there are several.
 std::string verdicts_of(const Gate& gate, const GateRow& row) {
   if (row.changes.size() < 2) return {};
@@ -138,8 +135,7 @@ std::string verdicts_of(const Gate& gate, const GateRow& row) {
                         breakable(change.id), turn(gate, change));
   }
   if (row.changes.size() > kVerdictsListed)
-    text += fmt::format("<li>and {} more, which <code>gate --json</code> has</li>\n",
-                        grouped(row.changes.size() - kVerdictsListed));
+    text += left_out("li", row.changes.size() - kVerdictsListed);
   return text + "</ul></details>\n";
 }
 
@@ -157,7 +153,7 @@ std::string item(const Gate& gate, const GateRow& row) {
   text += why(gate, row) + accounts(row);
   if (before == nullptr && after == nullptr) return text + "</div></li>\n";
   text += fmt::format("<p class=\"why\"><code>{}</code></p>\n", breakable(change.id));
-  text += command((after != nullptr ? *after : *before).origin.repro);
+  text += copied_command((after != nullptr ? *after : *before).origin.repro);
   text += "<details><summary>what both runs say</summary><div class=\"stories\">";
   if (before != nullptr) text += story("before", *before);
   if (after != nullptr) text += story("after", *after);
@@ -179,12 +175,12 @@ std::string setting_table(const Gate& gate) {
                         html_text(after));
   };
   const RunRecord &a = *gate.before, &b = *gate.after;
-  row("torch", said_by(a, "eager", "torch"), said_by(b, "eager", "torch"));
-  row("commit of torch", said_by(a, "eager", "torch_git").substr(0, 12),
-      said_by(b, "eager", "torch_git").substr(0, 12));
-  row("CPU", said_by(a, "machine", "cpu"), said_by(b, "machine", "cpu"));
-  row("torch's CPU level", said_by(a, "eager", "cpu_capability"),
-      said_by(b, "eager", "cpu_capability"));
+  row("torch", said_by(a.environment, "eager", "torch"), said_by(b.environment, "eager", "torch"));
+  row("commit of torch", said_by(a.environment, "eager", "torch_git").substr(0, 12),
+      said_by(b.environment, "eager", "torch_git").substr(0, 12));
+  row("CPU", said_by(a.environment, "machine", "cpu"), said_by(b.environment, "machine", "cpu"));
+  row("torch's CPU level", said_by(a.environment, "eager", "cpu_capability"),
+      said_by(b.environment, "eager", "cpu_capability"));
   row("Lockstep", a.info.version, b.info.version);
   row("level", a.info.level, b.info.level);
   row("started", a.info.started, b.info.started);
@@ -194,8 +190,8 @@ std::string setting_table(const Gate& gate) {
     if (was[column->column] + is[column->column] > 0)
       row(column->name, grouped(was[column->column]), grouped(is[column->column]));
   }
-  const std::string was_at = said_by(a, "eager", "torch_git"),
-                    is_at = said_by(b, "eager", "torch_git");
+  const std::string was_at = said_by(a.environment, "eager", "torch_git"),
+                    is_at = said_by(b.environment, "eager", "torch_git");
   if (is_commit(was_at) && is_commit(is_at) && was_at != is_at)
     rows += fmt::format(
         "<tr><th scope=\"row\">what torch changed</th><td colspan=\"2\">{}</td></tr>\n",
@@ -218,10 +214,7 @@ std::string eager_table(const EagerComparison& eager, std::size_t limit) {
     ++told;
   }
   const std::string more =
-      told < eager.changes.size()
-          ? fmt::format("<p>and {} more, which <code>gate --json</code> has</p>\n",
-                        grouped(eager.changes.size() - told))
-          : "";
+      told < eager.changes.size() ? left_out("p", eager.changes.size() - told) : "";
   return fmt::format(
       "<section id=\"eager\" class=\"kind-skipped\">\n<h2>eager with eager <span "
       "class=\"count\">{}</span></h2>\n<p class=\"meaning\">{}. It was asked for, and closes no "
@@ -256,9 +249,7 @@ std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
     ++told;
   }
   text += "</ul>\n";
-  if (told < rows.size())
-    text += fmt::format("<p>and {} more, which <code>gate --json</code> has</p>\n",
-                        grouped(rows.size() - told));
+  if (told < rows.size()) text += left_out("p", rows.size() - told);
   return text + "</section>\n";
 }
 
@@ -297,6 +288,7 @@ std::string gate_page(const Gate& gate, std::size_t limit) {
       {{"title", fmt::format("Lockstep: the gate is {}", gate.is_open() ? "open" : "closed")},
        {"style", fmt::format("{}{}", html_assets::style, html_assets::gate_style)},
        {"script", std::string(html_assets::gate_script)},
+       {"about", "from one run to another"},
        {"kind", std::string(look.name)},
        {"glyph", glyph_of(look)},
        {"gate", gate.is_open() ? "The gate is open" : "The gate is closed"},

@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/gzip.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "record/judged.h"
 #include "reports/accuracy.h"
 #include "reports/by_path.h"
 #include "reports/closing.h"
-#include "reports/gzip.h"
 #include "reports/html/assets.h"
 #include "reports/json.h"
 #include "reports/marks.h"
@@ -278,7 +278,7 @@ std::string plain_list(const RunRecord& record) {
     add_box(mark, fmt::format("{} {}", grouped(count), column.name));
     items += text;
     if (count > kListed)
-      items += fmt::format("<li class=\"{}\">and {} more {}</li>\n", mark, grouped(count - kListed),
+      items += fmt::format("<li class=\"{}\">{} {}</li>\n", mark, and_more(count - kListed),
                            column.name);
   }
   if (paths.size() > 1) {

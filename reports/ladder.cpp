@@ -96,8 +96,8 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
                         style.faint(fmt::format("{}", fmt::join(begins, "; "))));
   }
   if (shown < diverging.size()) {
-    text += style.faint(fmt::format("    and {} more: {} report --ladder",
-                                    grouped(diverging.size() - shown), launcher())) +
+    text += style.faint(fmt::format("    {}: {} report --ladder",
+                                    and_more(diverging.size() - shown), launcher())) +
             "\n";
   }
   return text + "\n";

@@ -57,6 +57,14 @@ std::string unmarked(std::string_view raw) {
 
 std::string html_text(std::string_view raw) { return escape(raw, "&<>\"'"); }
 
+std::string copied_command(std::string_view words) {
+  return words.empty() ? ""
+                       : fmt::format(
+                             "<p class=\"command\"><code>{0}</code> <button type=\"button\" "
+                             "class=\"copy\" hidden>copy</button></p>\n",
+                             html_text(one_line(words, 2000)));
+}
+
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& parts) {
   std::string result;
   std::string_view rest = page;

@@ -19,6 +19,9 @@ std::string unmarked(std::string_view raw);
 /// The same of HTML, between tags and in quoted attributes.
 std::string html_text(std::string_view raw);
 
+/// A paragraph of HTML with what to type, and a button that copies it; nothing for no words.
+std::string copied_command(std::string_view words);
+
 /// The template with each {{name}} replaced by its part; one without a part by nothing.  What is
 /// put in is never looked at again, so a part may contain "{{name}}" itself.
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& parts);

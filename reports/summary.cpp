@@ -70,7 +70,7 @@ std::string as_many(const Items& items, std::size_t limit, Write write) {
     text += next;
     ++count;
   }
-  if (count < items.size()) text += fmt::format("\nand {} more\n", grouped(items.size() - count));
+  if (count < items.size()) text += fmt::format("\n{}\n", and_more(items.size() - count));
   return text;
 }
 
@@ -254,9 +254,8 @@ std::string few(const std::set<std::string>& names) {
   std::vector<std::string> first(
       names.begin(),
       std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kNames, names.size()))));
-  return fmt::format(
-      "{}{}", fmt::join(first, ", "),
-      names.size() > kNames ? fmt::format(" and {} more", names.size() - kNames) : "");
+  return fmt::format("{}{}", fmt::join(first, ", "),
+                     names.size() > kNames ? " " + and_more(names.size() - kNames) : "");
 }
 
 /// "<code>softshrink:eager-nan</code> 12 verdicts; aten::softshrink; bfloat16, float16".

@@ -47,7 +47,6 @@ def made(folder, change, *options):
         [
             BINARY,
             "gate",
-            "--baseline",
             folder / "before",
             folder / "after",
             "--html",

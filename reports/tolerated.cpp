@@ -54,7 +54,7 @@ std::string describe(const Tolerated& tolerated) {
                     output.eager, output.compiled);
   }
   text += fmt::format("; let pass by {}", output.policy);
-  if (tolerated.more > 0) text += fmt::format(" (and {} more)", tolerated.more);
+  if (tolerated.more > 0) text += fmt::format(" ({})", and_more(tolerated.more));
   if (!tolerated.verdict->found.weak.empty())
     text += fmt::format("; weak: {}", tolerated.verdict->found.weak);
   return one_line(clean(text), 2000);

@@ -25,7 +25,7 @@ lines "${ARGUMENTS:-}"
 "$PYTHON" -m lockstep "$COMMAND" "${LINES_OF[@]}" --out "$OUT" || status=$?
 if ((status <= 1)) && [[ -n ${BASELINE:-} ]]; then
   lines "${GATE_ARGUMENTS:-}"
-  "$PYTHON" -m lockstep gate --baseline "$BASELINE" "$OUT" --html "$OUT/gate.html" --junit "$OUT/gate.xml" --summary "$OUT/gate.md" \
+  "$PYTHON" -m lockstep gate "$BASELINE" "$OUT" --html "$OUT/gate.html" --junit "$OUT/gate.xml" --summary "$OUT/gate.md" \
     "${LINES_OF[@]}" || { gate=$? && status=$((gate > status ? gate : status)); }
   [[ ! -f $OUT/gate.md ]] || cat "$OUT/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi

@@ -16,7 +16,7 @@ case ${1:-} in
     rm -rf whole-run
     ci/lockstep merge shards/* --out whole-run || status=$?
     if ((status <= 1)) && [[ -f baseline/whole-run/run.jsonl ]]; then
-      ci/lockstep gate --baseline baseline/whole-run whole-run --html gate.html --junit gate.xml --summary gate.md || status=$?
+      ci/lockstep gate baseline/whole-run whole-run --html gate.html --junit gate.xml --summary gate.md || status=$?
     fi
     ;;
   *)

@@ -244,7 +244,7 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& fold
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    if (it->path().extension() == extension) files.push_back(it->path());
+    if (it->path().filename().native().ends_with(extension)) files.push_back(it->path());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -299,6 +299,10 @@ std::string child_pointer(std::string_view pointer, std::string_view token) {
   return result;
 }
 
+std::string plain_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::string describe_json(const Json& value) {
   const auto text = [&] {
     return one_line(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);

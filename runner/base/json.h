@@ -55,6 +55,9 @@ std::vector<int> lines_of_elements(std::string_view text, std::string_view point
 /// `pointer` extended by one reference token, escaped.
 std::string child_pointer(std::string_view pointer, std::string_view token);
 
+/// A string as it is, anything else as JSON.
+std::string plain_text(const Json& value);
+
 /// What a value is, for messages: `the string "abc"`, `the number 3`, `an object`; long ones are
 /// cut.
 std::string describe_json(const Json& value);

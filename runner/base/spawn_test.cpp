@@ -47,5 +47,15 @@ TEST_F(SpawnTest, WhatEndsBadlySaysWhy) {
   EXPECT_FALSE(run_to_end(spawn({"no-such-program"})));
 }
 
+TEST_F(SpawnTest, WhatIsPrintedIsBounded) {
+  const auto printed = printed_by({{"sh", "-c", "echo one; exit 2"}, {}, {}, {}, {}}, 10);
+  ASSERT_TRUE(printed);
+  EXPECT_EQ(printed->status, 2);
+  EXPECT_EQ(printed->text, "one\n");
+  EXPECT_FALSE(printed_by({{"sh", "-c", "echo 12345678901"}, {}, {}, {}, {}}, 10));
+  EXPECT_FALSE(printed_by({{"no-such-program"}, {}, {}, {}, {}}, 10));
+  EXPECT_EQ(exit_status_of(spawn({"sh", "-c", "kill -9 $$"})), 128 + 9);
+}
+
 }  // namespace
 }  // namespace lockstep

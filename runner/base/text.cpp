@@ -107,6 +107,8 @@ std::string grouped(std::uint64_t number) {
   return digits;
 }
 
+std::string and_more(std::size_t left_out) { return fmt::format("and {} more", grouped(left_out)); }
+
 std::string format_seconds(double seconds) {
   if (seconds < 10) return fmt::format("{:.2f} s", seconds);
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ std::string enumerate(std::span<const std::string> words, std::string_view last 
 
 /// 10000 as "10,000".
 std::string grouped(std::uint64_t number);
+
+/// "and 1,234 more": of what a list leaves out.
+std::string and_more(std::size_t left_out);
 
 /// Seconds for people: "0.42 s", "12.3 s", "3 min 05 s".
 std::string format_seconds(double seconds);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/launcher.h"
 #include "base/text.h"
 #include "cases/decode.h"
@@ -233,7 +234,7 @@ std::set<std::string> referred_names(const Json& document) {
 
 std::string call_text(const Json& call) {
   const auto plain = [](const Json& value) {
-    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    std::string text = plain_text(value);
     std::erase_if(text, [](char c) { return c == '%' || c == '"' || c == ' '; });
     return text;
   };

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/gzip.h"
 #include "base/text.h"
 #include "certificate/archive.h"
 #include "record/log.h"
-#include "reports/gzip.h"
 
 namespace lockstep {
 namespace {

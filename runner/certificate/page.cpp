@@ -53,9 +53,7 @@ a { color: var(--accent); }
 </html>
 )";
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
-}
+std::string text_of(const Json& value) { return value.is_null() ? "" : plain_text(value); }
 
 std::string words_of(const Json& list) {
   return fmt::format("{}", fmt::join(list.get<std::vector<std::string>>(), ", "));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "certificate/submission.h"
 
@@ -135,13 +136,11 @@ std::string statement_text(const Json& statement) {
   };
   line("path", statement["path"]["name"]);
   line("contract", statement["contract"]);
-  for (const auto& [name, value] : statement["machine"].items())
-    line(name, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const auto& [name, value] : statement["machine"].items()) line(name, plain_text(value));
   line("torch", statement["torch"].is_string() ? statement["torch"].get<std::string>() : "none");
   for (const auto& [worker, values] : statement["packages"].items()) {
     for (const auto& [name, value] : values.items()) {
-      if (name.starts_with("package "))
-        line(name.substr(8), value.is_string() ? value.get<std::string>() : value.dump());
+      if (name.starts_with("package ")) line(name.substr(8), plain_text(value));
     }
   }
   line("lockstep", statement["lockstep"]);

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/fuzzing.h"
+#include "base/gzip.h"
 #include "certificate/archive.h"
 #include "certificate/fixtures.h"
-#include "reports/gzip.h"
 
 // Whoever changes an archive is refused.  What is changed on the way the digests find.  Who writes
 // the digests anew meets what Lockstep tells again from the rest; what is left is in

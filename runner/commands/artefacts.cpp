@@ -33,6 +33,18 @@ PeopleOutput people_output(const Reporting& reporting, const std::string& color)
                           color_choice(color)))};
 }
 
+Result<void> write_report(const std::filesystem::path& file,
+                          const std::function<std::string()>& make) {
+  if (file.empty()) return {};
+  if (file == "-") {
+    std::cout << make();
+    return {};
+  }
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  return write_file(file, make());
+}
+
 void print_annotations(const RunRecord& record, const Reporting& reporting) {
   print_commands(github_annotations(record, reporting.strict));
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
+#include <string>
 
 #include "base/result.h"
 #include "record/record.h"
@@ -18,6 +20,11 @@ Result<void> write_reports(const RunRecord& record, const std::filesystem::path&
 /// Writes the single reports that are asked for (--junit FILE and so on); `any` tells whether there
 /// were some.
 Result<void> write_single_reports(const RunRecord& record, const Reporting& reporting, bool& any);
+
+/// Writes what `make` makes to a file, whose folder is made, or to standard output where that is
+/// "-"; nothing where it is empty.
+Result<void> write_report(const std::filesystem::path& file,
+                          const std::function<std::string()>& make);
 
 /// Prints what marks case files for GitHub, to standard error (job_log.h).
 void print_annotations(const RunRecord& record, const Reporting& reporting);

@@ -36,17 +36,17 @@ bool is_program(const std::string& word) {
   return word.ends_with(".py") && fs::is_regular_file(word, error);
 }
 
-/// What captures programs: in a clone, or in an installed package, whose suite it lies beside.
-fs::path door(const fs::path& home) {
+}  // namespace
+
+fs::path package_file(const fs::path& home, const std::string& name) {
   std::error_code error;
-  for (const fs::path& each : {home / "runner" / "python" / "lockstep" / "capturing" / "door.py",
-                               home.parent_path() / "capturing" / "door.py"}) {
+  const fs::path root = fs::absolute(home, error);
+  for (const fs::path& each :
+       {root / "runner" / "python" / "lockstep" / name, root.parent_path() / name}) {
     if (fs::is_regular_file(each, error)) return each;
   }
   return {};
 }
-
-}  // namespace
 
 std::optional<std::size_t> program_in(const std::vector<std::string>& words) {
   if (words.empty() || !contains(kTakePrograms, words.front())) return std::nullopt;
@@ -66,7 +66,7 @@ Exit hand_over(const std::vector<std::string>& words) {
   std::error_code error;
   Surroundings at = surroundings_of_environment(fs::current_path(error));
   complete(at);
-  const fs::path way = door(fs::absolute(at.home, error));
+  const fs::path way = package_file(at.home, "capturing/door.py");
   if (way.empty()) {
     fmt::print(stderr, "lockstep: {} has nothing that captures programs: install Lockstep again\n",
                at.home.string());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "requests/failure.h"
 
 namespace lockstep {
+
+/// A file of Lockstep's Python package, such as "capturing/door.py": in a clone, or in an installed
+/// package, whose suite `home` is. Empty: it is not there.
+std::filesystem::path package_file(const std::filesystem::path& home, const std::string& name);
 
 /// The place of a Python program among the words of a command that takes one; what is behind it are
 /// the program's own words.

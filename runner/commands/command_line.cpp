@@ -74,7 +74,7 @@ std::string welcome() {
       {"explain model.py", "why a model of yours differs when it is compiled"},
       {"explain ID@cpu/inductor", "who did it, if a verdict diverges"},
       {"repro ID@cpu/inductor", "the same as a Python script that needs only torch"},
-      {"gate --baseline LOG", "what changed from one run to the next"},
+      {"gate OLD NEW", "what changed from one run, or torch, to the next"},
       {"--help", "all commands; COMMAND --help: all of its options"},
   };
   std::string text = fmt::format("{}\n", kAbout);

@@ -26,6 +26,8 @@ Exit command_findings(const FindingsOptions& options);
 Exit command_coverage(const CoverageOptions& options);
 Exit command_merge(const MergeOptions& options);
 Exit command_gate(const GateOptions& options);
+Exit command_history(const HistoryOptions& options);
+Exit command_bisect(const BisectOptions& options);
 Exit command_certify(const CertifyRequest& request);
 Exit command_verify(const VerifyRequest& request);
 

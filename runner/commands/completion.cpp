@@ -28,7 +28,8 @@ Values values_of(const OptionFacts& option) {
   if (name == "--level") return {words, "list --levels", true};
   if (name == "SELECT" || name == "--like") return {words, std::string(kIds), true};
   const std::string& value = option.positional ? name : option.value;
-  if (value == "FILE" || value == "LOG" || value == "FILE|DIR") return {files, ""};
+  if (value == "FILE" || value == "LOG" || value == "FILE|DIR" || value == "OLD" || value == "NEW")
+    return {files, ""};
   if (value == "DIR") return {folders, ""};
   return {value.empty() ? none : anything, ""};
 }

@@ -61,15 +61,31 @@ void add_flags(Flags& flags, MergeOptions& options) {
   add_telling(flags, options.reporting);
 }
 
-void add_flags(Flags& flags, GateOptions& options) {
+/// The two sides of a gate, and what is run where one of them is a torch.
+static void add_sides(Flags& flags, GateOptions& options) {
   flags
-      .value("LOG", options.logs,
-             "The directory of the later run, or its log (default: the latest)")
-      ->expected(0, 1);
-  flags.under(headings::kWhich);
-  flags.value("--baseline", options.baseline, "The directory of the earlier run, or its log")
+      .positional("OLD", options.old,
+                  "The earlier run: its directory, log or name. Or a torch with which it is made: "
+                  "a version (2.13, 2.16.0rc1, nightly), an interpreter, the folder of an "
+                  "environment")
       ->required()
-      ->type_name("LOG");
+      ->expected(1);
+  flags.positional("NEW", options.later, "The later run, likewise (default: the latest run)");
+  add_selection(flags, options.basis);
+  flags.app().get_option("SELECT")->description(
+      "What is run, where a torch is named: ids and terms (see below), or case files and folders "
+      "of your own (default: as the run beside it, else the level `core`)");
+  add_ladder(flags, options.basis.choice.ladder);
+  add_pace(flags, options.basis.pace);
+  add_threads(flags, options.basis.pace)->capture_default_str();
+  flags
+      .value("--index-url", options.index,
+             "The package index that has the torches (default: that of pip)")
+      ->type_name("URL");
+}
+
+void add_flags(Flags& flags, GateOptions& options) {
+  add_sides(flags, options);
   flags.under(headings::kFails);
   flags
       .value("--fail-on", options.fail_on,
@@ -87,6 +103,11 @@ void add_flags(Flags& flags, GateOptions& options) {
              "Compare eager with eager, too, bit by bit, in a table of its own. Nothing fails by "
              "it");
   flags.under(headings::kWrites);
+  flags
+      .value("--out", options.out,
+             "The directory of runs that are made, where later gates find them (default: one in "
+             ".lockstep/gates for what is selected)")
+      ->type_name("DIR");
   const auto report = [&](const char* flag, std::filesystem::path& file, const char* help) {
     flags.value(flag, file, help)->transform(output_file)->type_name("FILE");
   };
@@ -98,6 +119,50 @@ void add_flags(Flags& flags, GateOptions& options) {
          "Write Markdown for a comment to FILE, at most 60,000 bytes");
   flags.under(headings::kPrints);
   flags.flag("-v,--verbose", options.verbose, "Print a line for every change");
+}
+
+void add_flags(Flags& flags, HistoryOptions& options) {
+  flags.positional("RUN", options.runs,
+                   "Directories of runs, their logs, packed ones (.jsonl.gz), and folders of any "
+                   "of these");
+  flags.under(headings::kWrites);
+  flags
+      .value("--store", options.store,
+             "Add the runs to this folder, one packed log for each, and show all that it has")
+      ->type_name("DIR");
+  flags
+      .value("--keep-days", options.keep_days,
+             "Remove from the store what is so many days older than its latest run. The first of "
+             "each week stays, and every release")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  flags.value("--html", options.html, "Write the page to FILE")
+      ->transform(output_file)
+      ->type_name("FILE");
+  flags.value("--json", options.json, "Write JSON to FILE (- is standard output)")
+      ->transform(output_file)
+      ->type_name("FILE");
+  flags.under(headings::kPrints);
+  flags.flag("-v,--verbose", options.verbose, "List what is fixed, too");
+}
+
+void add_flags(Flags& flags, BisectOptions& options) {
+  flags
+      .positional("FINGERPRINT", options.fingerprint,
+                  "What came: a name that `report --fingerprints` prints, such as to:value")
+      ->required()
+      ->expected(1);
+  flags.positional("GOOD", options.good, "A version of torch without it")->required()->expected(1);
+  flags.positional("BAD", options.bad, "A version of torch that has it")->required()->expected(1);
+  add_selection(flags, options.basis);
+  flags.app().get_option("SELECT")->description(
+      "What shows it: ids and terms (see below), or case files and folders of your own (default: "
+      "the smallest verdict of an earlier run)");
+  add_pace(flags, options.basis.pace);
+  flags
+      .value("--index-url", options.index,
+             "The package index whose wheels are tried (default: that of pip)")
+      ->type_name("URL");
 }
 
 }  // namespace lockstep

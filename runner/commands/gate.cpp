@@ -13,6 +13,7 @@
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "commands/gate_sides.h"
 #include "record/log.h"
 #include "reports/gate_page.h"
 #include "requests/decode.h"
@@ -95,28 +96,37 @@ std::optional<std::vector<Allowance>> allowances_of(const GateOptions& options) 
   return std::nullopt;
 }
 
-/// Writes what `make` makes to a file, or to standard output where that is "-".
-Result<void> write_report(const fs::path& file, const std::function<std::string()>& make) {
-  if (file.empty()) return {};
-  if (file == "-") {
-    std::cout << make();
-    return {};
-  }
-  std::error_code error;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
-  return write_file(file, make());
-}
-
-Exit carry_out(const GateOptions& options) {
+Reporting reporting_of(const GateOptions& options) {
   Reporting reporting;
   reporting.files = {{"--html", options.html},
                      {"--json", options.json},
                      {"--junit", options.junit},
                      {"--summary", options.summary}};
-  if (auto fits = check(reporting); !fits) return tell(fits.error());
-  const fs::path latest = options.basis.at.runs / "latest";
-  const auto before = whole_run(options.baseline);
-  const auto after = whole_run(options.logs.empty() ? latest : fs::path(options.logs.front()));
+  return reporting;
+}
+
+/// Names the files of runs that were made where nobody else has named one.
+void name_reports(GateOptions& options, const GateSides& sides) {
+  const bool named = !options.html.empty() || !options.json.empty() || !options.junit.empty() ||
+                     !options.summary.empty();
+  if (sides.folder.empty() || named) return;
+  const auto name = [](const GateSide& side) {
+    return fs::weakly_canonical(side.log).filename().string();
+  };
+  const std::string file = (sides.folder / (name(sides.old) + ".." + name(sides.later))).string();
+  options.html = file + ".html";
+  options.json = file + ".json";
+  options.junit = file + ".xml";
+  options.summary = file + ".md";
+  print_people(stderr, fmt::format("lockstep: the page, JUnit, JSON and Markdown: "
+                                   "{}.{{html,xml,json,md}}\n",
+                                   file));
+}
+
+Exit compare(const GateOptions& options, const GateSides& sides) {
+  const Reporting reporting = reporting_of(options);
+  const auto before = whole_run(sides.old.log);
+  const auto after = whole_run(sides.later.log);
   const auto closing = closed_by(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !closing || !allowances) return Exit::usage;
@@ -146,7 +156,16 @@ Exit carry_out(const GateOptions& options) {
 }  // namespace
 
 Exit command_gate(const GateOptions& options) {
-  return while_reading([&](ReadingMemory&) { return carry_out(options); });
+  const Exit fits = while_reading([&](ReadingMemory&) {
+    if (auto checked = check(reporting_of(options)); !checked) return tell(checked.error());
+    return closed_by(options) && allowances_of(options) ? Exit::ok : Exit::usage;
+  });
+  if (fits != Exit::ok) return fits;
+  const auto sides = gate_sides(options);
+  if (!sides) return tell(sides.error());
+  GateOptions asked = options;
+  name_reports(asked, *sides);
+  return while_reading([&](ReadingMemory&) { return compare(asked, *sides); });
 }
 
 }  // namespace lockstep

@@ -127,8 +127,10 @@ void add_flags(Flags& flags, MergeOptions& options);
 
 struct GateOptions {
   Basis basis;
-  std::vector<std::string> logs;  ///< one, or none: the latest
-  std::filesystem::path baseline;
+  /// The two runs: logs, or torches by which they are made; `later` empty: the latest run.
+  std::string old, later;
+  std::filesystem::path out;  ///< of runs that are made; empty: by what is chosen, in the cache
+  std::string index;          ///< the package index of torches; empty: pip's own
   std::vector<std::string> fail_on;          ///< transitions and names of sets; none: the default
   std::vector<std::filesystem::path> allow;  ///< absolute
   bool eager = false;                        ///< compare eager with eager, too
@@ -137,6 +139,24 @@ struct GateOptions {
   bool verbose = false;
 };
 void add_flags(Flags& flags, GateOptions& options);
+
+struct HistoryOptions {
+  Basis basis;
+  /// Directories of runs, logs, and folders of logs; none: the store alone.
+  std::vector<std::filesystem::path> runs;
+  std::filesystem::path store;  ///< to which they are added, and which is shown; or empty
+  int keep_days = 0;            ///< of a store; 0: everything stays
+  std::filesystem::path html, json;
+  bool verbose = false;
+};
+void add_flags(Flags& flags, HistoryOptions& options);
+
+struct BisectOptions {
+  Basis basis;  ///< its choice: what shows the fingerprint; none: as an earlier run has it
+  std::string fingerprint, good, bad;
+  std::string index;  ///< the package index of torches; empty: pip's own
+};
+void add_flags(Flags& flags, BisectOptions& options);
 
 struct DoctorOptions {
   Basis basis;

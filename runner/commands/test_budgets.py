@@ -83,8 +83,8 @@ READERS = [
     "verify {}",
     "report {}",
     "merge {} {}",
-    "gate --baseline {} {}",
-    "gate --baseline out out --allow {}",
+    "gate {} {}",
+    "gate out out --allow {}",
     "run bugs/1-first --known {}",
     "run bugs/1-first --path-file {}",
     "run --resume {}",
@@ -112,7 +112,7 @@ def test_a_long_line_is_not_held(suite, read, log):
     file.write_text(log[0] + "\n")
     with open(file, "r+b") as made:
         made.truncate(300 * MIB)
-    for command in ("report", "merge", "gate --baseline out", "run --resume"):
+    for command in ("report", "merge", "gate out", "run --resume"):
         status, said = read(*command.split(), file)
         assert status == 2, said
         assert "long.jsonl:2: this line has more than 16,777,216 bytes" in said, said
@@ -136,7 +136,7 @@ def test_what_was_quadratic_is_bounded(suite, read, log):
     run["paths"] = [{**run["paths"][0], "declared": {}, "name": f"p{i}"} for i in range(20_000)]
     paths = suite.root / "paths.jsonl"
     paths.write_text("\n".join([json.dumps(run), *log[1:]]) + "\n")
-    status, said = read("gate", "--baseline", paths, "out")
+    status, said = read("gate", paths, "out")
     assert status == 2 and "found more than 256 paths, the most that a log may have" in said, said
 
 
@@ -145,7 +145,7 @@ def test_many_rules_take_the_time_of_their_length(suite, read, log):
     rules = suite.root / "allow.json"
     wrong = {**rule, "transition": "no such"}  # what is right would be said of each of them
     rules.write_text(json.dumps({"format": 1, "allow": [rule] * 100_000 + [wrong]}, indent=0))
-    status, said = read("gate", "--baseline", "out", "out", "--allow", rules)
+    status, said = read("gate", "out", "out", "--allow", rules)
     assert status == 2 and "allow.json:7000" in said and "no such" in said, said
     known = {
         "instances": ["bugs/none"],

@@ -54,20 +54,20 @@ def suite(tmp_path_factory):
 
 
 def test_two_runs_that_agree_open_the_gate(suite):
-    same = suite("gate", "--baseline", "good", "again")
+    same = suite("gate", "good", "again")
     assert same.returncode == 0 and same.stderr == ""
     assert same.stdout.endswith("the gate is open: 6 verdicts unchanged, 0 changes\n")
 
 
 def test_the_console_and_the_exit_status(suite):
-    result = suite("gate", "--baseline", "good", "bad")
+    result = suite("gate", "good", "bad")
     assert result.returncode == 1
     suite.golden(
         "gate.txt", re.sub(r"\b[0-9a-f]{8}\b", "DIGEST", result.stdout)
     )  # of path files, which name the interpreter
-    back = suite("gate", "--baseline", "bad", "good")
+    back = suite("gate", "bad", "good")
     assert back.returncode == 1 and "new crash" in back.stdout and "fixed" in back.stdout
-    less = suite("gate", "--baseline", "good", "less")
+    less = suite("gate", "good", "less")
     assert (
         less.returncode == 1
         and "gone  bugs/1-first  2 verdicts; " in less.stdout
@@ -75,20 +75,20 @@ def test_the_console_and_the_exit_status(suite):
     )
     assert "environment changed  digest of cases" in less.stdout
     assert "not compared like with like:\n    the cases are not the same\n" in less.stdout
-    strict = suite("gate", "--baseline", "good", "less", "--strict")
+    strict = suite("gate", "good", "less", "--strict")
     assert strict.returncode == 2 and "the cases are not the same" in strict.stderr
-    assert "bugs/2-second[rows=2]@cpu/x" in suite("gate", "--baseline", "good", "bad", "-v").stdout
+    assert "bugs/2-second[rows=2]@cpu/x" in suite("gate", "good", "bad", "-v").stdout
 
 
 def test_the_later_run_is_the_latest_if_none_is_named(suite):
     suite("run", "bugs/2-second", "path:x")
-    told = suite("gate", "--baseline", "less").stdout
+    told = suite("gate", "less").stdout
     # It was asked for less: what it leaves out is no loss.
     assert "4 of the first alone, 0 of the second alone" in told and "gone" not in told
 
 
 def test_what_fails_can_be_chosen(suite):
-    gate = ("gate", "--baseline", "good", "bad")
+    gate = ("gate", "good", "bad")
     assert suite(*gate, "--fail-on", "none").returncode == 0
     assert suite(*gate, "--fail-on", "gone,new_crash").returncode == 0
     assert suite(*gate, "--fail-on", "fixed").returncode == 1
@@ -117,7 +117,7 @@ def test_what_somebody_has_looked_at_passes(suite):
         ],
     }
     suite.write("allow.json", allowed)
-    gate = ("gate", "--baseline", "good", "bad", "--allow", "allow.json")
+    gate = ("gate", "good", "bad", "--allow", "allow.json")
     result = suite(*gate)
     assert (
         result.returncode == 0
@@ -140,7 +140,7 @@ def test_what_somebody_has_looked_at_passes(suite):
 
 
 def test_the_reports(suite):
-    result = suite(*"gate --baseline good bad --json - --junit gate.xml --summary gate.md".split())
+    result = suite(*"gate good bad --json - --junit gate.xml --summary gate.md".split())
     told = json.loads(result.stdout)  # people read standard error then
     assert result.returncode == 1 and "the gate is closed" in result.stderr
     assert told["counts"] == {
@@ -178,11 +178,11 @@ def test_eager_is_compared_where_that_is_asked_for(suite):
     digest = logged[1]
     (suite.root / "other-eager").mkdir()
     (suite.root / "other-eager" / "run.jsonl").write_text(log.replace(digest, "0" * 16))
-    plain = suite("gate", "--baseline", "good", "other-eager")
+    plain = suite("gate", "good", "other-eager")
     assert plain.returncode == 0 and "eager" not in plain.stdout and "0 changes" in plain.stdout
     asked = suite(
         *"""
-            gate --baseline good other-eager --eager --json gate.json --summary gate.md --html
+            gate good other-eager --eager --json gate.json --summary gate.md --html
             gate.html
         """.split()
     )
@@ -205,7 +205,7 @@ def test_eager_is_compared_where_that_is_asked_for(suite):
     )  # of an older Lockstep
     assert (
         "3 cannot be told: the logs do not say what eager did"
-        in suite("gate", "--baseline", "good", "other-eager", "--eager").stdout
+        in suite("gate", "good", "other-eager", "--eager").stdout
     )
 
 
@@ -216,7 +216,7 @@ def test_half_a_run_and_a_changed_one_are_not_believed(suite):
     def refused(text):
         (suite.root / "forged").mkdir(exist_ok=True)
         (suite.root / "forged" / "run.jsonl").write_text(text)
-        result = suite("gate", "--baseline", "forged", "bad")
+        result = suite("gate", "forged", "bad")
         assert result.returncode == 2 and result.stdout == ""
         return result.stderr
 
@@ -227,5 +227,4 @@ def test_half_a_run_and_a_changed_one_are_not_believed(suite):
         log.replace('"id":"bugs/1-first@cpu/x"', '"id":"bugs/1-other@cpu/x"')
     )
     suite("run", "bugs/*", "path:x", "--shard", "1/2", "--out", "half")
-    assert "shard 1/2" in suite("gate", "--baseline", "half", "bad").stderr
-    assert "cannot read" in suite("gate", "--baseline", "nowhere", "bad").stderr
+    assert "shard 1/2" in suite("gate", "half", "bad").stderr

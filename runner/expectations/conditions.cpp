@@ -28,7 +28,7 @@ std::map<std::string, std::string> facts_of(const Json& machine, const Json& eag
     if (!of->is_object()) continue;
     for (const auto& [name, value] : of->items()) {
       if (!value.is_primitive() || value.is_null()) continue;
-      facts.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+      facts.emplace(name, plain_text(value));
     }
   }
   return facts;

@@ -79,7 +79,7 @@ std::string reason_of(const std::vector<Difference>& differences) {
   }
   if (differences.size() > kNamed + 1) others.emplace_back("…");
   if (others.empty()) return text;
-  return text + fmt::format(" (and {} more: {})", differences.size() - 1, fmt::join(others, ", "));
+  return text + fmt::format(" ({}: {})", and_more(differences.size() - 1), fmt::join(others, ", "));
 }
 
 std::optional<Grade> worst_grade(const std::vector<OutputComparison>& outputs) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace lockstep {
 namespace {
 
@@ -164,7 +166,7 @@ std::string alias_difference(const CallResult& eager, const CallResult& compiled
                             e ? "shares" : "does not share", all[j].name, c ? "does" : "does not");
     }
   }
-  if (pairs > 1) first += fmt::format(" (and {} more)", pairs - 1);
+  if (pairs > 1) first += fmt::format(" ({})", and_more(pairs - 1));
   return first;
 }
 

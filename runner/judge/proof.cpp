@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace lockstep {
 namespace {
@@ -59,7 +60,7 @@ std::string words_of(const Trace& trace) {
   std::string text;
   std::size_t told = 0;
   for (const auto& [name, calls] : trace) {
-    if (told == kMost) return text + fmt::format(" and {} more", trace.size() - kMost);
+    if (told == kMost) return text + " " + and_more(trace.size() - kMost);
     text += (told++ == 0 ? "" : ", ") + name + (calls > 1 ? fmt::format(" ({})", calls) : "");
   }
   return text;

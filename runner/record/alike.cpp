@@ -1,5 +1,7 @@
 #include "record/alike.h"
 
+#include "base/json.h"
+
 namespace lockstep {
 
 std::vector<std::string> other_digests(const RunInfo& a, const RunInfo& b) {
@@ -14,6 +16,14 @@ std::vector<std::string> other_digests(const RunInfo& a, const RunInfo& b) {
     if (of(a, name) != of(b, name)) names.push_back(name);
   }
   return names;
+}
+
+std::string said_by(const nlohmann::ordered_json& environment, std::string_view worker,
+                    std::string_view key) {
+  const auto values = environment.find(worker);
+  if (values == environment.end() || !values->is_object()) return {};
+  const auto found = values->find(key);
+  return found == values->end() ? std::string() : plain_text(*found);
 }
 
 std::vector<OtherSetting> other_settings(const nlohmann::ordered_json& one,

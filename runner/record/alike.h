@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
@@ -12,6 +13,11 @@ namespace lockstep {
 
 /// The names of the digests in which two runs differ: "cases", "judge".
 std::vector<std::string> other_digests(const RunInfo& a, const RunInfo& b);
+
+/// What an environment says of a worker, or of the "machine", as a text; empty where it says
+/// nothing.
+std::string said_by(const nlohmann::ordered_json& environment, std::string_view worker,
+                    std::string_view key);
 
 /// What two environments of a worker say of one thing.
 struct OtherSetting {

@@ -42,7 +42,7 @@ std::string judged_nothing_of_own(const RunRecord& record) {
   return fmt::format("judged nothing of {}{}: {}", one_line(file, 100),
                      unjudged.size() == 1
                          ? ""
-                         : fmt::format(" and {} more of your own cases", unjudged.size() - 1),
+                         : fmt::format(" {} of your own cases", and_more(unjudged.size() - 1)),
                      one_line(verdict->found.reason, 200));
 }
 

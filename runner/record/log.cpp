@@ -19,6 +19,7 @@
 
 #include "base/bounded_json.h"
 #include "base/files.h"
+#include "base/gzip.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "paths/path.h"
@@ -72,8 +73,18 @@ Json typed(std::string_view type, const Json& rest) {
   return record;
 }
 
-/// The lines of the log in a file.
+/// Of a log that is packed: bytes, and how many of them for each that is there.
+constexpr Unpacked kUnpacked = {kLogLimits.bytes, 200};
+
+/// The lines of the log in a file, which may be packed.
 Result<LineReader> lines_of(const fs::path& file) {
+  if (file.extension() == ".gz") {
+    auto bytes = read_file(file);
+    if (!bytes) return tl::unexpected(bytes.error());
+    const auto packed = std::make_shared<std::string>(std::move(*bytes));
+    return LineReader([packed, next = gunzip_pieces(*packed, kUnpacked)] { return next(); },
+                      kLogLimits.line);
+  }
   auto pieces = FilePieces::open(file, kLogLimits.bytes);
   if (!pieces) return tl::unexpected(pieces.error());
   const auto shared = std::make_shared<FilePieces>(std::move(*pieces));

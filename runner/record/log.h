@@ -84,10 +84,10 @@ class RunLog {
 /// The record of one line: an object with a `type`.
 Result<nlohmann::ordered_json> record_of(std::string_view line);
 
-/// Reads a log, or the log of a run's directory.  A torn last line and a missing end are no errors:
-/// they are what kill -9 leaves behind (RunRecord::complete).  Verdicts come in the order of the
-/// plan, the last one of each id; a second one that no resumption explains is an error with its
-/// line, and so is what follows an end.
+/// Reads a log, or the log of a run's directory; one whose name ends with .gz is unpacked.  A torn
+/// last line and a missing end are no errors: they are what kill -9 leaves behind
+/// (RunRecord::complete).  Verdicts come in the order of the plan, the last one of each id; a
+/// second one that no resumption explains is an error with its line, and so is what follows an end.
 Result<RunRecord> read_log(const std::filesystem::path& path);
 
 /// The log of a run that is known as a whole, as text: its environments by name, its verdicts in

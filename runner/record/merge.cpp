@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "plan/plan.h"
 #include "record/alike.h"
 
@@ -176,7 +177,7 @@ tl::expected<RunRecord, std::vector<Error>> merge(std::vector<RunRecord> shards)
   if (errors.size() > kShown) {
     const std::size_t rest = errors.size() - kShown;
     errors.resize(kShown);
-    add(fmt::format("and {} more", rest));
+    add(and_more(rest));
   }
   if (!errors.empty()) return tl::unexpected(errors);
   return whole;

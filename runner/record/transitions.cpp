@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/enum_table.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "record/alike.h"
@@ -153,10 +154,6 @@ std::string what_eager_did(const Verdict& verdict) {
   return verdict.found.eager_digest.empty() ? "" : "returned";
 }
 
-std::string text_of(const nlohmann::ordered_json& json) {
-  return json.is_string() ? json.get<std::string>() : json.dump();
-}
-
 /// In what the two runs were made differently, a line for each.
 std::vector<Change> changes_of_setting(const RunRecord& before, const RunRecord& after) {
   std::vector<Change> changes;
@@ -183,8 +180,8 @@ std::vector<Change> changes_of_setting(const RunRecord& before, const RunRecord&
     if (old.is_object() && old.contains("python") && values.contains("python"))
       others.push_back({"python", old["python"], values["python"]});
     for (const OtherSetting& each : others)
-      add(fmt::format("{} of the {} worker", each.key, worker), text_of(each.one),
-          text_of(each.other));
+      add(fmt::format("{} of the {} worker", each.key, worker), plain_text(each.one),
+          plain_text(each.other));
   }
   return changes;
 }

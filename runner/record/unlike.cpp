@@ -11,15 +11,6 @@
 namespace lockstep {
 namespace {
 
-/// What an environment says, as a text; empty where it says nothing.
-std::string value_in(const Json& environment, const char* worker, const std::string& key) {
-  const auto values = environment.find(worker);
-  if (values == environment.end() || !values->is_object()) return {};
-  const auto found = values->find(key);
-  if (found == values->end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
 /// For what a wheel of torch was built: "cpu", "cu132". Empty where its version does not say it, as
 /// that of PyPI's wheel.
 std::string kind_of_wheel(const std::string& version) {
@@ -43,8 +34,7 @@ std::vector<std::string> packages_of(const Json& environment) {
 /// The version of a package, of whatever worker says one.
 std::string version_said(const Json& environment, const std::string& key) {
   for (const auto& [worker, values] : environment.items()) {
-    if (std::string version = value_in(environment, worker.c_str(), key); !version.empty())
-      return version;
+    if (std::string version = said_by(environment, worker, key); !version.empty()) return version;
   }
   return "none";
 }
@@ -57,14 +47,13 @@ std::vector<std::string> unlike(const RunRecord& before, const RunRecord& after)
     if (was != is && !was.empty() && !is.empty())
       lines.push_back(fmt::format("{}: {} before, {} after", what, one_line(was), one_line(is)));
   };
-  const std::string was = value_in(before.environment, "eager", "torch"),
-                    is = value_in(after.environment, "eager", "torch");
+  const std::string was = said_by(before.environment, "eager", "torch"),
+                    is = said_by(after.environment, "eager", "torch");
   if (kind_of_wheel(was) != kind_of_wheel(is)) differ("wheels of two kinds", was, is);
   for (const auto& [worker, key, what] :
        {std::tuple("machine", "cpu", "the CPU"), std::tuple("machine", "threads", "threads"),
         std::tuple("eager", "cpu_capability", "torch's CPU level")})
-    differ(what, value_in(before.environment, worker, key),
-           value_in(after.environment, worker, key));
+    differ(what, said_by(before.environment, worker, key), said_by(after.environment, worker, key));
   for (const std::string& name : other_digests(before.info, after.info)) {
     if (name != "expectations" && name != "levels")
       lines.push_back(fmt::format("the {} are not the same", name));

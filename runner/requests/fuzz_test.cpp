@@ -5,6 +5,7 @@
 
 #include "base/fixtures.h"
 #include "base/fuzzing.h"
+#include "base/gzip.h"
 #include "certificate/archive.h"
 #include "certificate/fixtures.h"
 #include "certificate/rules.h"
@@ -13,7 +14,6 @@
 #include "paths/path.h"
 #include "plan/level.h"
 #include "record/gate.h"
-#include "reports/gzip.h"
 
 namespace lockstep {
 namespace {

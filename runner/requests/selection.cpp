@@ -47,7 +47,7 @@ Result<Level> level_of(const fs::path& suite, Session& session, const std::strin
   }
   if (diagnostics.size() > 1) {
     diagnostics.front().message +=
-        fmt::format(", and {} more of the level like it", diagnostics.size() - 1);
+        fmt::format(", {} of the level like it", and_more(diagnostics.size() - 1));
   }
   if (!diagnostics.empty()) return fail(to_string(diagnostics.front()));
   return level;

@@ -283,7 +283,7 @@ std::vector<std::string> Dispatcher::running() const {
     if (items == 0) continue;
     const std::string& first = plan_.items[member.chunks.front().items.front()].id;
     phrases.push_back(items == 1 ? fmt::format("{} on {}", first, name)
-                                 : fmt::format("{} and {} more on {}", first, items - 1, name));
+                                 : fmt::format("{} {} on {}", first, and_more(items - 1), name));
   }
   return phrases;
 }

@@ -40,7 +40,7 @@ void read_hello(const JsonAt& root, WorkerMessage& message) {
   message.hello = root.json;
   if (root.has("error")) {
     const Json& error = root.at("error").json;
-    message.hello["error"] = one_line(error.is_string() ? error.get<std::string>() : error.dump());
+    message.hello["error"] = one_line(plain_text(error));
     return;
   }
   if (root.at("protocol").integer() != 2) return;  // of which nothing is known; the engine says so

@@ -206,6 +206,7 @@ def build(recipe: Recipe) -> None:
         with log_file.open("w", encoding="utf-8") as log:
             compile_into(folder, recipe, log)
         folder.chmod(0o755)
+        places.note_took(folder, began)
         shutil.rmtree(recipe.folder, ignore_errors=True)
         folder.rename(recipe.folder)
     except (OSError, subprocess.CalledProcessError) as error:

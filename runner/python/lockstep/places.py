@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import sys
@@ -71,3 +72,32 @@ def log_file(name: str) -> pathlib.Path:
 
 def since(start: float) -> str:
     return f"{time.monotonic() - start:.1f} s"
+
+
+#: What making a folder of the cache took, beside what was made.
+TOOK = ".took.json"
+
+
+def note_took(folder: pathlib.Path, began: float) -> None:
+    """Notes seconds and bytes, for the estimates of later ones."""
+    files = (each for each in folder.rglob("*") if not each.is_symlink() and each.is_file())
+    took = {
+        "seconds": round(time.monotonic() - began, 1),
+        "bytes": sum(each.stat().st_size for each in files),
+    }
+    (folder / TOOK).write_text(json.dumps(took) + "\n", "utf-8")
+
+
+def took_before(kind: str) -> dict[str, float] | None:
+    """What a folder of a kind of the cache (venv, eager) took when it was made, on average."""
+    all_took = []
+    for file in sorted((cache() / kind).glob(f"torch-*/{TOOK}")):
+        try:
+            took = json.loads(file.read_text("utf-8"))
+            all_took.append((float(took["seconds"]), float(took["bytes"])))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    if not all_took:
+        return None
+    seconds, sizes = zip(*all_took, strict=True)
+    return {"seconds": sum(seconds) / len(seconds), "bytes": sum(sizes) / len(sizes)}

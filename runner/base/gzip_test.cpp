@@ -1,4 +1,4 @@
-#include "reports/gzip.h"
+#include "base/gzip.h"
 
 #include <gtest/gtest.h>
 

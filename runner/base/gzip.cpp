@@ -1,4 +1,4 @@
-#include "reports/gzip.h"
+#include "base/gzip.h"
 
 #include <fmt/format.h>
 #define ZLIB_CONST
