@@ -73,8 +73,6 @@ void merge(GoldNumbers& total, const GoldNumbers& part) {
   total.compiled_gross += part.compiled_gross;
 }
 
-constexpr auto kNumbers = static_cast<std::size_t>(TensorWalk::kBlock) * 2;
-
 /// Compares blocks of numbers with those of their gold.
 class GoldPass {
  public:
@@ -112,7 +110,7 @@ class GoldPass {
  private:
   /// Sums in the order of the walk, whatever the block; all else in a loop without branches.
   void add_finite(Numbers e, Numbers c, Numbers g, std::int64_t position, GoldNumbers& out) const {
-    std::array<double, kNumbers> eager, compiled;
+    std::array<double, TensorWalk::kNumbers> eager, compiled;
     double eager_max = 0, compiled_max = 0, gold_max = 0;
     double eager_square = out.eager_square, compiled_square = out.compiled_square;
     std::size_t further = 0, gross = 0;
@@ -210,7 +208,7 @@ GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const 
   const GoldPass pass(dtype, steps);
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     GoldNumbers out;
-    std::array<double, kNumbers> e, c, g;
+    std::array<double, TensorWalk::kNumbers> e, c, g;
     walk.visit(begin, end, [&](std::int64_t position, std::int64_t count, const auto& blocks) {
       const auto elements = static_cast<std::size_t>(count);
       decode_block(dtype, blocks[0], elements, e.data());

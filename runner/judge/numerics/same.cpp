@@ -12,8 +12,6 @@
 namespace lockstep {
 namespace {
 
-constexpr auto kNumbers = static_cast<std::size_t>(TensorWalk::kBlock) * 2;
-
 /// Upstream's m (get_multiplier), without its two opt-in flags.
 double multiplier(const TensorView& ref, const Dtype& dtype, std::int64_t gold_elements,
                   double tol) {
@@ -31,7 +29,7 @@ std::int64_t count_outside(Comparison& comparison, double tol) {
   const std::size_t parts = dtype.is_complex() ? 2 : 1;
   std::atomic<std::int64_t> outside{0};
   for_chunks(comparison.walk().elements(), dtype.bytes, 0, [&](std::size_t, auto begin, auto end) {
-    std::array<double, kNumbers> e, c;
+    std::array<double, TensorWalk::kNumbers> e, c;
     std::int64_t here = 0;
     comparison.walk().visit(begin, end, [&](auto, std::int64_t count, const auto& blocks) {
       const auto elements = static_cast<std::size_t>(count);
@@ -129,7 +127,7 @@ Result<void> for_pairs(const TensorView& a, const TensorView& b, Visit&& visit) 
   const TensorWalk walk(views);
   const std::size_t x_parts = a.dtype->is_complex() ? 2 : 1;
   const std::size_t y_parts = b.dtype->is_complex() ? 2 : 1;
-  std::array<double, kNumbers> left, right;
+  std::array<double, TensorWalk::kNumbers> left, right;
   // Expanded dimensions are visited once; neither a conjunction nor a mean changes by that.
   walk.visit(0, walk.elements(), [&](auto, std::int64_t count, const auto& blocks) {
     const auto elements = static_cast<std::size_t>(count);

@@ -21,6 +21,8 @@ class TensorWalk {
   /// Elements in a block at most: four blocks of the widest dtype fit a first-level cache of 32
   /// KiB.
   static constexpr std::int64_t kBlock = 512;
+  /// The real numbers of a block, whose elements may be complex.
+  static constexpr auto kNumbers = static_cast<std::size_t>(kBlock) * 2;
 
   /// `index` visits every element of the shape, the last dimension innermost, so that a position is
   /// what torch calls the flat index.
