@@ -126,8 +126,8 @@ TEST_F(Explaining, CompilesTheBackwardOnlyWhereItMatters) {
   EXPECT_TRUE(found.knobs[0].ends);
   EXPECT_EQ(found.knobs[0].status, "conform");
   EXPECT_FALSE(found.knobs[1].ends);
-  EXPECT_EQ(torch_.backwards, 4U)
-      << "down the ladder, without the cache, and with the setting that ends it";
+  EXPECT_EQ(torch_.backwards, 5U)
+      << "down the ladder, without the cache, with one thread, and with what ends it";
 }
 
 TEST_F(Explaining, SaysThatItTakesTheThreadsOfTheRun) {
