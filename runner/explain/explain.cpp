@@ -178,8 +178,8 @@ void confirm_knobs(const ExplainRequest& request, const Fault& fault, Trials& tr
   }
 }
 
-/// The case without its backward, which takes as long to compile as the rest of it, where the
-/// divergence on `layer` and on the path is none of a gradient, and stays; else the case.
+/// The case without its backward, which takes as long to compile as the rest of it. The case as it
+/// is, if the divergence on `layer` or on the path is one of a gradient, or does not stay.
 std::shared_ptr<const Case> without_backward(const ExplainRequest& request, const Path& layer,
                                              const Fault& on_layer, const Fault& fault,
                                              Trials& trials) {

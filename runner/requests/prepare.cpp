@@ -141,8 +141,6 @@ RunInfo info_of(const Prepared& prepared, const std::string& now, std::vector<Ab
 std::string repeat_options(const Prepared& prepared) {
   Basis basis = prepared.request.basis;
   basis.files = prepared.session->settings().files;
-  // Of a frozen level it is repeated by its id, which says nothing of the level.
-  if (prepared.session->threads() == 1) basis.pace.threads = 1;
   return lockstep::repeat_options(basis);
 }
 

@@ -118,11 +118,6 @@ void Session::use(Level level) {
   if (is_frozen) expand();
 }
 
-int Session::threads() const {
-  if (settings_.pace.threads > 0) return settings_.pace.threads;
-  return level_.instances.empty() ? 2 : 1;
-}
-
 Result<void> Session::start(const fs::path& logs) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());

@@ -40,10 +40,8 @@ class Session {
   /// From now on the sweeps have, too, what this level has of them, if it is a frozen one.
   void use(Level level);
 
-  /// Threads of an execution where neither case nor path says how many: those of the settings, else
-  /// two, since generated code for one thread never has a parallel region. A frozen level keeps the
-  /// one that it was frozen with.
-  int threads() const;
+  /// Threads of an execution where neither case nor path says how many.
+  int threads() const { return settings_.pace.threads; }
 
   /// Makes workers possible, on this machine; what they say on standard error goes to `logs`, or
   /// is lost at the end of the session where that is empty.

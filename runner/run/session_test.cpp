@@ -66,19 +66,6 @@ class Sessions : public testing::Test {
   SessionSettings settings_;
 };
 
-TEST_F(Sessions, GiveTwoThreadsButToAFrozenLevelTheOneThatItWasFrozenWith) {
-  Session session = opened();
-  EXPECT_EQ(session.threads(), 2);
-  session.use({{"tag:a"}, {}});
-  EXPECT_EQ(session.threads(), 2);
-  session.use({{}, {{"bugs/1", "0123456789abcdef"}}});
-  EXPECT_EQ(session.threads(), 1);
-  settings_.pace.threads = 3;
-  Session asked = opened();
-  asked.use({{}, {{"bugs/1", "0123456789abcdef"}}});
-  EXPECT_EQ(asked.threads(), 3);
-}
-
 TEST_F(Sessions, PlanWithoutAWorkerForTheDevicesOfTheSettings) {
   const Session session = opened();
   EXPECT_EQ(session.operators(), nullptr);
@@ -214,9 +201,9 @@ TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
   other_path.replace(other_path.find("\"bits\""), 6, "\"values\"");
   write("runner/paths/torchs.json", other_path);
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.pace.threads = 3;
+  settings_.pace.threads = 2;
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.pace.threads = 0;
+  settings_.pace.threads = 1;
   EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 5", "bugs/2@cpu/torchs of 5"));
 }
 

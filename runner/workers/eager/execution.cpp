@@ -230,7 +230,6 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   seed_generators(seed_, device);
   Interpreter interpreter({files_, literals_, device}, mode, given.at("inputs"), sample, carried_);
   const Context context = joined(program_.context, context_of(given));
-  const Versions versions(interpreter.scope(), program_.inputs);
   try {
     execute(interpreter, context, calls);
     synchronize(device);
@@ -255,8 +254,6 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   }
   carried_ = interpreter.carry(program_.carry);
   ordered_json state = observe_state(device);
-  // A package has no autograd that could ask for them.
-  if (!package_) state["modes"]["counted_writes"] = versions.writes(interpreter.scope());
   state["modes"]["kept_inputs"] = "none";
   run_seconds_ += seconds_since(start);
 

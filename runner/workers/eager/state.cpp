@@ -35,15 +35,6 @@ std::string autocast_of(c10::DeviceType device) {
   return dtype_name(at::autocast::get_autocast_dtype(device));
 }
 
-/// Nothing of what has no counter.
-std::optional<std::uint32_t> version_of(const Scope& scope, const std::string& name) {
-  const auto found = scope.find(name);  // of a gold it may be lost
-  if (found == scope.end() || !found->second.isTensor()) return std::nullopt;
-  const at::Tensor& tensor = found->second.toTensor();
-  if (!tensor.defined() || tensor.is_inference()) return std::nullopt;
-  return tensor.unsafeGetTensorImpl()->version_counter().current_version();
-}
-
 }  // namespace
 
 at::Tensor generator_state(c10::Device device) {
@@ -56,21 +47,6 @@ void set_generator_state(c10::Device device, const at::Tensor& state) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_state(state);
-}
-
-Versions::Versions(const Scope& scope, const std::vector<std::string>& inputs) {
-  for (const std::string& name : inputs) {
-    if (const auto version = version_of(scope, name)) versions_.emplace_back(name, *version);
-  }
-}
-
-std::string Versions::writes(const Scope& scope) const {
-  std::string names;
-  for (const auto& [name, before] : versions_) {
-    if (version_of(scope, name) == before) continue;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  return names.empty() ? "none" : names;
 }
 
 ordered_json observe_state(c10::Device device) {

@@ -18,17 +18,6 @@ namespace lockstep::eager {
 at::Tensor generator_state(c10::Device device);
 void set_generator_state(c10::Device device, const at::Tensor& state);
 
-/// The version counters of inputs, by which autograd notices writes.
-class Versions {
- public:
-  Versions(const Scope& scope, const std::vector<std::string>& inputs);
-  /// Names the inputs whose counter is another now; "none".
-  std::string writes(const Scope& scope) const;
-
- private:
-  std::vector<std::pair<std::string, std::uint32_t>> versions_;
-};
-
 /// `state` of an observation (docs/design/protocol.md): the random generators of the CPU and of
 /// `device`, and the modes, as they are now.
 nlohmann::ordered_json observe_state(c10::Device device);

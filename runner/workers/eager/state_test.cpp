@@ -107,19 +107,6 @@ TEST(State, EveryCallAndTheLastRepetitionHaveSeedsOfTheirOwn) {
   EXPECT_NE(seen["runs"][0]["calls"][0]["state"], seen["runs"][0]["calls"][1]["state"]);
 }
 
-TEST(State, NamesTheInputsWhoseVersionIsCounted) {
-  Request request;
-  relu_of(request, {1, -2});
-  const auto writes = [&] {
-    request.run();
-    return request.call()["state"]["modes"]["counted_writes"];
-  };
-  EXPECT_EQ(writes(), "none");
-  request.input("z", view(request.storage<float>({3}), "float32", {1}, {1}))
-      .step(R"({"let": [], "op": "aten::relu_.default", "args": [{"ref": "z"}], "kwargs": {}})");
-  EXPECT_EQ(writes(), "z");
-}
-
 TEST(State, AnErrorLeavesItsInputs) {
   Request request;
   relu_of(request, {1, -2});

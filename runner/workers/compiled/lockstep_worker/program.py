@@ -180,7 +180,6 @@ class Executor:
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
                     state = observe_state(program.device, surroundings)
-                    state["modes"]["counted_writes"] = self.tensors.writes()
                     del left
                     state["modes"]["kept_inputs"] = self.tensors.kept()
                     runs[-1]["calls"].append({**described, "state": state})

@@ -77,31 +77,22 @@ def _difference(before: object, now: object) -> str:
 
 
 class GivenTensors:
-    """The tensors that a call is given, by name, as they were when this was made. It keeps none of
-    them."""
+    """The tensors that a call is given, by name. It keeps none of them."""
 
     def __init__(self, named: Iterable[tuple[str, Any]]) -> None:
-        tensors = [(name, each) for name, each in named if isinstance(each, torch.Tensor)]
-        self._given = [(name, weakref.ref(each), _version(each)) for name, each in tensors]
-
-    def writes(self) -> str:
-        """Names those whose version counter, by which autograd notices a write, is another now."""
-        return self._names(lambda each, before: each is not None and _version(each) != before)
+        self._given = [
+            (name, weakref.ref(each)) for name, each in named if isinstance(each, torch.Tensor)
+        ]
 
     def kept(self) -> str:
         """Names those that somebody still has, when they should be gone."""
-        alive = self._names(lambda each, _: each is not None)
-        if alive == NONE:
-            return alive
+        if self._alive() == NONE:
+            return NONE
         gc.collect()  # a cycle is nobody
-        return self._names(lambda each, _: each is not None)
+        return self._alive()
 
-    def _names(self, holds: Callable[[Any, int | None], bool]) -> str:
-        return ", ".join(name for name, ref, before in self._given if holds(ref(), before)) or NONE
-
-
-def _version(tensor: torch.Tensor) -> int | None:
-    return None if tensor.is_inference() else tensor._version
+    def _alive(self) -> str:
+        return ", ".join(name for name, ref in self._given if ref() is not None) or NONE
 
 
 def observe_state(device: str, surroundings: Surroundings | None = None) -> dict:
