@@ -10,7 +10,6 @@
 #include <c10/core/InferenceMode.h>
 
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "workers/eager/fnv1a.h"

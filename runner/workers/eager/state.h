@@ -3,13 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "workers/eager/values.h"
 
 // What a call leaves behind in the process, beside its results.
 namespace lockstep::eager {
