@@ -86,12 +86,13 @@ def read(file):
     ("schema", "file"),
     [
         ("github-workflows", RECIPES / "github.yml"),
+        ("github-workflows", RECIPES / "relay.yml"),
         ("github-workflows", WORKFLOW),
         ("github-workflows", PUBLISH),
         ("github-actions", ACTION),
         ("gitlab-ci", RECIPES / "gitlab-ci.yml"),
     ],
-    ids=["recipe", "workflow", "publish", "action", "gitlab"],
+    ids=["recipe", "relay", "workflow", "publish", "action", "gitlab"],
 )
 def test_it_is_valid(schema, file):
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
@@ -127,6 +128,10 @@ def test_actionlint_finds_nothing():
 
     text = (RECIPES / "github.yml").read_text("utf-8")
     assert lint(text) == []
+    assert (
+        lint((RECIPES / "relay.yml").read_text("utf-8").replace("self-hosted", "ubuntu-latest"))
+        == []
+    )
     assert lint(WORKFLOW.read_text("utf-8")) == []
     assert lint(PUBLISH.read_text("utf-8")) == []
     assert lint(text.replace("needs: judge", "needs: no-such-job")) != []
@@ -173,21 +178,22 @@ def test_the_workflow_of_this_repository_runs_all_and_may_do_little():
     assert used and all(re.fullmatch(r"[\w/-]+@v\d+\.\d+\.\d+", each) for each in used)
 
 
-def test_the_recipe_gives_the_action_the_inputs_that_it_has():
+@pytest.mark.parametrize(("recipe", "calls"), [("github.yml", 2), ("relay.yml", 1)])
+def test_the_recipe_gives_the_action_the_inputs_that_it_has(recipe, calls):
     inputs = read(ACTION)["inputs"]
-    jobs = read(RECIPES / "github.yml")["jobs"]
+    jobs = read(RECIPES / recipe)["jobs"]
     given = [
         step["with"]
         for job in jobs.values()
         for step in job["steps"]
         if step.get("uses") == "./ci/action"
     ]
-    assert len(given) == 2 and all(set(each) <= set(inputs) for each in given)
+    assert len(given) == calls and all(set(each) <= set(inputs) for each in given)
     # No input is ever a part of a script's text.
     scripts = [step["run"] for step in read(ACTION)["runs"]["steps"] if "run" in step] + [
         step["run"] for job in jobs.values() for step in job["steps"] if "run" in step
     ]
-    assert len(scripts) == 3 and not any("${{" in script for script in scripts)
+    assert len(scripts) >= 3 and not any("${{" in script for script in scripts)
 
 
 @pytest.fixture
@@ -356,6 +362,9 @@ def test_the_action(workspace):
     assert (
         gate.returncode == 1 and "3 verdicts unchanged" in (workspace.root / "summary").read_text()
     )
+    gated = {"baseline": "first", "gate_arguments": "--fail-on\nfixed", "failing": "passes"}
+    closed = act(arguments="--level\ncore", out="closed", **gated)
+    assert closed.returncode == 1, "only failing verdicts may pass, not a closed gate"
     # A line is one argument, whatever is in it.
     hostile = act(arguments="--level\ncore\n$(touch pwned) `touch pwned`; touch pwned", out="third")
     assert hostile.returncode in (2, 4) and not (workspace.root / "pwned").exists()

@@ -52,6 +52,7 @@ Json row_json(const GateRow& row) {
                {"example", row.example->change.id}};
   if (!row.paths.empty()) json["paths"] = row.paths;
   if (!row.dtypes.empty()) json["dtypes"] = row.dtypes;
+  if (!row.explained.empty()) json["explained"] = row.explained;
   if (row.known != nullptr) json["known"] = row.known->reason;
   if (!row.links.empty()) json["links"] = row.links;
   return json;
@@ -97,6 +98,8 @@ std::string row_text(const Gate& gate, const GateRow& row, const Style& style, b
   text += fmt::format("\n    {}\n", one_line(clean(row.example->change.text), 400));
   if (row.is_of_verdicts() && !verbose)
     text += "    " + style.faint(one_line(clean(row.example->change.id), 400)) + "\n";
+  if (!row.explained.empty())
+    text += fmt::format("    who did it: {}\n", one_line(clean(row.explained), 400));
   if (row.known != nullptr)
     text += fmt::format("    known: {}\n", one_line(clean(row.known->reason), 400));
   for (const std::string& link : row.links) text += "    " + one_line(clean(link)) + "\n";
@@ -212,6 +215,8 @@ std::string markdown_item(const GateRow& row) {
   std::string item = fmt::format("- {}", markdown_code(row.name));
   if (row.is_of_verdicts()) item += fmt::format(" ({})", markdown(about_row(row), 200));
   item += fmt::format(": {}", markdown(row.example->change.text, 400));
+  if (!row.explained.empty())
+    item += fmt::format(" *who did it: {}*", markdown(row.explained, 400));
   if (row.known != nullptr) item += fmt::format(" *known: {}*", markdown(row.known->reason, 400));
   for (const std::string& link : row.links) item += " " + markdown(link);
   if (row.allowed != nullptr) item += fmt::format(" *allowed: {}*", markdown(row.allowed->reason));

@@ -108,6 +108,9 @@ std::string link_to(const std::string& address) {
 /// Who knows of it: the suite, the reports, the one who lets it pass.
 std::string accounts(const GateRow& row) {
   std::string text;
+  if (!row.explained.empty())
+    text += fmt::format("<p class=\"why\">who did it: {}</p>\n",
+                        html_text(one_line(row.explained, 1000)));
   if (row.known != nullptr)
     text += fmt::format("<p class=\"why\">known: {}</p>\n",
                         html_text(one_line(row.known->reason, 1000)));
@@ -139,7 +142,34 @@ std::string verdicts_of(const Gate& gate, const GateRow& row) {
   return text + "</ul></details>\n";
 }
 
-std::string item(const Gate& gate, const GateRow& row) {
+/// A link from the page to a file that is there, with what stands behind # in its address.
+std::string link_to_file(const GatePlaces& places, const std::filesystem::path& file,
+                         std::string_view fragment, std::string_view text) {
+  std::error_code error;
+  if (places.page.empty() || !std::filesystem::is_regular_file(file, error)) return {};
+  const std::string from = std::filesystem::relative(file, places.page, error).generic_string();
+  if (error || from.empty()) return {};
+  return fmt::format("<a href=\"{}{}\">{}</a> ", url_path(from), html_text(fragment),
+                     html_text(text));
+}
+
+/// Where the case of a row stands, and the pages of the runs.
+std::string files_of(const Gate& gate, const GateRow& row, const GatePlaces& places) {
+  const CaseFacts& facts = row.example->told->facts;
+  std::string links;
+  const bool below = !facts.case_file.empty() && !facts.own &&
+                     facts.case_file.find("..") == std::string::npos &&
+                     !facts.case_file.starts_with('/');
+  if (below) links += link_to_file(places, places.suite / facts.case_file, "", facts.case_file);
+  const std::string at = "#id=" + url_path(facts.id);
+  if (row.example->change.before)
+    links += link_to_file(places, gate.before->directory / "report.html", at, "page before");
+  if (row.example->change.after)
+    links += link_to_file(places, gate.after->directory / "report.html", at, "page after");
+  return links.empty() ? "" : fmt::format("<p class=\"why\">{}</p>\n", links);
+}
+
+std::string item(const Gate& gate, const GateRow& row, const GatePlaces& places) {
   const Change& change = row.example->change;
   const ColumnInfo& look = look_of(row);
   const Verdict* before = verdict_in(gate.before, change.before);
@@ -153,6 +183,7 @@ std::string item(const Gate& gate, const GateRow& row) {
   text += why(gate, row) + accounts(row);
   if (before == nullptr && after == nullptr) return text + "</div></li>\n";
   text += fmt::format("<p class=\"why\"><code>{}</code></p>\n", breakable(change.id));
+  text += files_of(gate, row, places);
   text += copied_command((after != nullptr ? *after : *before).origin.repro);
   text += "<details><summary>what both runs say</summary><div class=\"stories\">";
   if (before != nullptr) text += story("before", *before);
@@ -233,7 +264,7 @@ std::string unlike_list(const Gate& gate) {
 
 /// The rows of one transition.
 std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
-                    const ColumnInfo& look, std::size_t room) {
+                    const ColumnInfo& look, std::size_t room, const GatePlaces& places) {
   const TransitionInfo& facts = info(rows.front()->transition);
   const bool closes = std::any_of(rows.begin(), rows.end(), [](auto* row) { return row->fails; });
   std::string text = fmt::format(
@@ -243,7 +274,7 @@ std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
       html_text(facts.meaning), closes ? "; it closes the gate" : "");
   std::size_t told = 0;
   for (const GateRow* row : rows) {
-    std::string next = item(gate, *row);
+    std::string next = item(gate, *row, places);
     if (text.size() + next.size() > room) break;
     text += next;
     ++told;
@@ -255,7 +286,7 @@ std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
 
 }  // namespace
 
-std::string gate_page(const Gate& gate, std::size_t limit) {
+std::string gate_page(const Gate& gate, std::size_t limit, const GatePlaces& places) {
   const std::vector<GateRow> rows = rows_of(gate);
   const auto changes_of = gate.by_transition();
   std::map<Transition, std::vector<const GateRow*>> groups;
@@ -274,7 +305,7 @@ std::string gate_page(const Gate& gate, std::size_t limit) {
         info(transition).name, grouped(changes.size()), info(transition).label,
         failing == 0 || failing == changes.size() ? ""
                                                   : fmt::format(", {} failing", grouped(failing)));
-    sections += section(gate, group, look, limit - std::min(limit, sections.size()));
+    sections += section(gate, group, look, limit - std::min(limit, sections.size()), places);
   }
   if (groups.empty()) sections = "<p>Every verdict says what it said.</p>\n";
   for (const Allowance* each : gate.unused)

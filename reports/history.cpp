@@ -8,6 +8,7 @@
 #include "base/launcher.h"
 #include "base/text.h"
 #include "record/alike.h"
+#include "record/judged.h"
 #include "reports/closing.h"
 #include "reports/text.h"
 
@@ -109,12 +110,6 @@ std::string bisect_command(const History& history, const HistoryRow& row) {
                      shell_quote(history.runs[row.first_bad].torch));
 }
 
-std::string conform_rate(std::size_t conform, std::size_t judged) {
-  if (judged == 0) return "–";
-  const double percent = 100 * static_cast<double>(conform) / static_cast<double>(judged);
-  return fmt::format("{:.1f} %", conform < judged ? std::min(percent, 99.9) : percent);
-}
-
 std::string history_text(const History& history, const Style& style, bool all) {
   std::size_t width = 5;
   for (std::size_t i = 0; i < history.runs.size(); ++i)
@@ -124,7 +119,7 @@ std::string history_text(const History& history, const Style& style, bool all) {
   for (std::size_t i = 0; i < history.runs.size(); ++i) {
     const HistoryRun& run = history.runs[i];
     text += fmt::format("{:<{}}  {:>8}  {:>7}  {:>7}  {:>10}{}\n", clean(name_of_run(history, i)),
-                        width, conform_rate(run.tally[Column::conform], run.judged),
+                        width, rate_text(run.tally[Column::conform], run.judged),
                         run.tally[Column::failing], run.tally[Column::known],
                         run.run.end ? format_seconds(run.run.end->seconds) : "–",
                         run.whole ? "" : "  not whole");

@@ -19,10 +19,6 @@ std::string when(const History& history, const HistoryRow& row);
 /// good and its first bad run.
 std::string bisect_command(const History& history, const HistoryRow& row);
 
-/// "98.3 %": how much of what was judged conforms; nothing that is less rounds up to all. "–" where
-/// nothing was judged.
-std::string conform_rate(std::size_t conform, std::size_t judged);
-
 /// What the console says: a line for each run, and for each fingerprint; `all`: those that are
 /// fixed, too.
 std::string history_text(const History& history, const Style& style, bool all);

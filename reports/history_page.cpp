@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "record/alike.h"
+#include "record/judged.h"
 #include "reports/closing.h"
 #include "reports/history.h"
 #include "reports/html/assets.h"
@@ -176,9 +176,9 @@ std::string drawn(const History& history, const HistoryChart& chart) {
       html_text(cut_columns(name_of_run(history, history.runs.size() - 1), 24)), html_text(words));
 }
 
-/// As conform_rate has it.
+/// As rate_text has it.
 std::string percent_text(double value) {
-  return fmt::format("{:.1f} %", value < 100 ? std::min(value, 99.9) : value);
+  return fmt::format("{:.1f} %", std::floor(10 * value + 1e-6) / 10);
 }
 std::string count_text(double value) { return grouped(static_cast<std::uint64_t>(value)); }
 
@@ -216,7 +216,7 @@ std::string run_table(const History& history) {
         "<td class=\"notes\">{}</td></tr>\n",
         run.unlike.empty() && run.whole ? "" : " class=\"differs\"",
         html_text(name_of_run(history, i)), html_text(run.run.info.started.substr(0, 10)),
-        conform_rate(run.tally[Column::conform], run.judged), grouped(run.tally[Column::failing]),
+        rate_text(run.tally[Column::conform], run.judged), grouped(run.tally[Column::failing]),
         grouped(run.tally[Column::known]), run.run.end ? format_seconds(run.run.end->seconds) : "–",
         html_text(one_line(fmt::format("{}", fmt::join(notes, "; ")), 1000)));
   }

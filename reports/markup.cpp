@@ -57,6 +57,16 @@ std::string unmarked(std::string_view raw) {
 
 std::string html_text(std::string_view raw) { return escape(raw, "&<>\"'"); }
 
+std::string url_path(std::string_view path) {
+  std::string address;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("/._-~").find(c) != std::string_view::npos;
+    address += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return address;
+}
+
 std::string copied_command(std::string_view words) {
   return words.empty() ? ""
                        : fmt::format(

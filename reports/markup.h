@@ -19,6 +19,10 @@ std::string unmarked(std::string_view raw);
 /// The same of HTML, between tags and in quoted attributes.
 std::string html_text(std::string_view raw);
 
+/// A path as a part of an address: everything but letters, digits and `/._-~` is escaped, so that
+/// it ends no attribute.
+std::string url_path(std::string_view path);
+
 /// A paragraph of HTML with what to type, and a button that copies it; nothing for no words.
 std::string copied_command(std::string_view words);
 

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
 #include <tuple>
 
 #include "base/text.h"
+#include "record/fingerprints.h"
+#include "record/judged.h"
 #include "reports/text.h"
 
 namespace lockstep {
@@ -15,12 +19,17 @@ std::vector<OperatorConformance> operator_conformance(const RunRecord& record, b
   std::map<std::tuple<std::string, std::string, std::string>, OperatorConformance> shares;
   for (const Verdict& verdict : record.verdicts) {
     const std::vector<std::string> none = {"none"};
+    const bool conforms = verdict.found.status == Status::conform;
+    const bool accuses = !conforms && !fingerprints_of(verdict).empty();
+    const std::set<std::string> accused = accuses ? accused_by(verdict) : std::set<std::string>();
     for (const std::string& name : verdict.facts.operators) {
       for (const std::string& dtype : verdict.facts.dtypes.empty() ? none : verdict.facts.dtypes) {
         OperatorConformance& row = shares[{verdict.facts.path, name, dtype}];
-        row.conform += verdict.found.status == Status::conform;
-        row.judged += info(verdict.found.status).judged();
-        row.failing += verdict.fails(strict);
+        const bool counts = !accuses || accused.contains(operators_of(std::span(&name, 1), ""));
+        row.conform += conforms;
+        row.judged += counts && info(verdict.found.status).judged();
+        row.failing += counts && verdict.fails(strict);
+        row.beside += !counts && info(verdict.found.status).judged();
         row.declared += verdict.found.unsupported_by == UnsupportedBy::declaration;
       }
     }
@@ -44,19 +53,13 @@ std::vector<OperatorConformance> operator_conformance(const RunRecord& record, b
 std::string operators_text(const RunRecord& record, const Style& style, bool strict) {
   std::string text;
   for (const OperatorConformance& row : operator_conformance(record, strict)) {
-    const double percent =
-        row.judged == 0 ? 0
-                        : 100 * static_cast<double>(row.conform) / static_cast<double>(row.judged);
-    // Nothing rounds up to all.
-    const std::string rate =
-        row.judged == 0
-            ? "–"
-            : fmt::format("{:.1f} %", row.conform < row.judged ? std::min(percent, 99.9) : percent);
+    const std::string rate = rate_text(row.conform, row.judged);
     std::string line =
         fmt::format("{}{}  {:>5} of {:>5}  {}  {}  {}{}",
                     std::string(8 - std::min<std::size_t>(8, columns(rate)), ' '), rate,
                     row.conform, row.judged, clean(row.name), clean(row.dtype), clean(row.path),
                     row.declared == 0 ? "" : fmt::format("  {} declared", row.declared));
+    if (row.beside > 0) line += fmt::format("  beside {}", row.beside);
     text += (row.failing > 0 ? style.bad(line) : line) + "\n";
   }
   return text;
@@ -71,6 +74,7 @@ nlohmann::ordered_json operators_json(const RunRecord& record, bool strict) {
                     {"conform", row.conform},
                     {"judged", row.judged},
                     {"failing", row.failing},
+                    {"beside", row.beside},
                     {"declared", row.declared}});
   return rows;
 }

@@ -9,14 +9,18 @@
 
 namespace lockstep {
 
-/// What became of one operator and one dtype on one path.  A verdict counts for each operator of
-/// its program and each dtype of its inputs.
+/// What became of one operator and one dtype on one path.  A verdict that conforms counts for each
+/// operator of its program and each dtype of its inputs; another one for those operators that its
+/// fingerprints, or its explanation, accuse.
 struct OperatorConformance {
   std::string path, name, dtype;  ///< "aten::sum.dim_IntList", "float16"; "none" without a tensor
   std::size_t conform = 0;
   std::size_t judged = 0;    ///< StatusInfo::judged(), those that conform among them
   std::size_t failing = 0;   ///< that fail the run
   std::size_t declared = 0;  ///< not supported, as the path declares
+  /// That do not conform, and of which their fingerprints accuse others or nobody: they say nothing
+  /// of this operator.
+  std::size_t beside = 0;
 };
 
 /// All that a run has. Those with the most failures come first, then the lowest share that

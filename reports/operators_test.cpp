@@ -44,6 +44,19 @@ TEST(Operators, OfARunAreInItsDocument) {
   EXPECT_EQ(rows[1]["failing"], 1);
 }
 
+TEST(Operators, OfAProgramThatDivergesOnlyTheAccusedOnesCount) {
+  RunRecord record;
+  add(record, Status::value_diverges, {"aten::ones", "aten::acosh"}, {"float32"});
+  const auto both = operator_conformance(record, false);
+  EXPECT_EQ(both[0].judged, 1U) << "nobody knows which of two: the fingerprint names both";
+  record.verdicts[0].account.explained = {{"operators", {"acosh"}}};
+  for (const OperatorConformance& row : operator_conformance(record, false)) {
+    const bool guilty = row.name == "aten::acosh";
+    EXPECT_EQ(row.judged, guilty ? 1U : 0U) << row.name;
+    EXPECT_EQ(row.beside, guilty ? 0U : 1U) << row.name;
+  }
+}
+
 TEST(Operators, NothingRoundsUpToAll) {
   RunRecord record;
   for (int i = 0; i < 9999; ++i) add(record, Status::conform, {"aten::sin"}, {"float32"});

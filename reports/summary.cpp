@@ -82,12 +82,7 @@ struct Rate {
     conform += verdict.found.status == Status::conform;
     judged += info(verdict.found.status).judged();
   }
-  /// "97.3 %", rounded down, so that only all is 100; "–" where nothing is judged.
-  std::string text() const {
-    if (judged == 0) return "–";
-    const std::size_t tenths = 1000 * conform / judged;
-    return fmt::format("{}.{} %", tenths / 10, tenths % 10);
-  }
+  std::string text() const { return rate_text(conform, judged); }
 };
 
 std::string table(const RunRecord& record, bool strict) {

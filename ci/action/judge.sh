@@ -20,15 +20,16 @@ lines() {
   echo "::error::the action's input failing is $FAILING, expected fails or passes"
   exit 2
 }
-status=0
+status=0 closed=0
 lines "${ARGUMENTS:-}"
 "$PYTHON" -m lockstep "$COMMAND" "${LINES_OF[@]}" --out "$OUT" || status=$?
 if ((status <= 1)) && [[ -n ${BASELINE:-} ]]; then
   lines "${GATE_ARGUMENTS:-}"
   "$PYTHON" -m lockstep gate "$BASELINE" "$OUT" --html "$OUT/gate.html" --junit "$OUT/gate.xml" --summary "$OUT/gate.md" \
-    "${LINES_OF[@]}" || { gate=$? && status=$((gate > status ? gate : status)); }
+    "${LINES_OF[@]}" || closed=$?
   [[ ! -f $OUT/gate.md ]] || cat "$OUT/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi
-printf 'directory=%s\nexit-status=%s\n' "$OUT" "$status" >>"$GITHUB_OUTPUT"
+printf 'directory=%s\nexit-status=%s\n' "$OUT" $((closed > status ? closed : status)) >>"$GITHUB_OUTPUT"
+# Verdicts that fail may pass; a closed gate never does.
 [[ $FAILING == fails ]] || ((status > 1)) || status=0
-exit "$status"
+exit $((closed > status ? closed : status))

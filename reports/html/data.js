@@ -174,14 +174,14 @@ function passRate(path) {
     (sum, [kind, count]) => sum + (kind === "skipped" ? 0 : count),
     0,
   );
-  return judged > 0 ? { rate: (totals.passed.get(path) ?? 0) / judged, judged } : null;
+  return judged > 0 ? { passed: totals.passed.get(path) ?? 0, judged } : null;
 }
 
-/** Percent, never rounded to all or nothing: "99.9 %" where one of many diverges. */
-function percent(rate) {
-  const tenths = Math.round(1000 * rate);
-  const shown = rate < 1 && tenths === 1000 ? 999 : rate > 0 && tenths === 0 ? 1 : tenths;
-  return `${shown / 10} %`;
+/** A part of a whole as every report has it (record/judged.h): rounded down, so that only all is
+ *  100 %, and what is not nothing is 0.1 % at least. */
+function percent(part, whole) {
+  const tenths = Math.max(Math.floor((1000 * part) / whole), part > 0 ? 1 : 0);
+  return `${(tenths / 10).toFixed(1)} %`;
 }
 
 /** What was judged, and where: [what, value, more] for the first screen. */

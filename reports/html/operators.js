@@ -17,21 +17,38 @@ const plainOperator = (name) =>
     .replace(/^aten::/, "")
     .replace(/\.default$/, "");
 
-/** A row for each operator of the verdicts, those that fail most first; a verdict counts for each
- *  of its operators and dtypes. */
+/** "aten::add_.Tensor" is add, as fingerprints name it. */
+const basePart = (name) =>
+  operatorNames(name)
+    .at(name.includes("::") ? 2 : 1)
+    .replace(/([^_])_$/, "$1");
+
+/** The operators that the fingerprints of a verdict accuse; null where it conforms, or has none. */
+function accusedBy(verdict) {
+  if (verdict.status === "conform" || !verdict.fingerprints?.length) return null;
+  const names = verdict.fingerprints.map((each) => each.split(":")[0].replace(/-gradient$/, ""));
+  return new Set(names.filter((each) => !each.includes("/")).flatMap((each) => each.split("+")));
+}
+
+/** A row for each operator of the verdicts, those that fail most first. A verdict that conforms
+ *  counts for each of its operators and dtypes, another one for those whom its fingerprints
+ *  accuse. */
 function operatorsOf(verdicts) {
   const rows = new Map();
   for (const verdict of verdicts) {
+    const accuses = accusedBy(verdict);
     for (const name of verdict.operators ?? none) {
       if (!rows.has(name)) rows.set(name, { name, plain: plainOperator(name), cells: new Map() });
       const { cells } = rows.get(name);
       for (const dtype of [everyDtype, ...(verdict.dtypes ?? [noInput])]) {
-        if (!cells.has(dtype)) cells.set(dtype, { judged: 0, conform: 0, failing: 0, skipped: 0 });
+        if (!cells.has(dtype))
+          cells.set(dtype, { judged: 0, conform: 0, failing: 0, skipped: 0, beside: 0 });
         const cell = cells.get(dtype);
         if (verdict.kind === "skipped") ++cell.skipped;
+        else if (accuses && !accuses.has(basePart(name))) ++cell.beside;
         else ++cell.judged;
         if (verdict.status === "conform") ++cell.conform;
-        if (verdict.kind === "failing") ++cell.failing;
+        if (verdict.kind === "failing" && accuses?.has(basePart(name)) !== false) ++cell.failing;
       }
     }
   }
@@ -52,8 +69,8 @@ function rateOf(cell) {
   const kind = cell.failing ? "failing" : cell.conform < cell.judged ? "known" : "conform";
   return {
     kind,
-    text: percent(cell.conform / cell.judged).replace(" ", "\u202f"),
-    told: `${grouped(cell.conform)} of ${grouped(cell.judged)} judged conform${cell.failing ? `, ${grouped(cell.failing)} fail` : ""}${cell.skipped ? `, ${grouped(cell.skipped)} skipped` : ""}`,
+    text: percent(cell.conform, cell.judged).replace(" ", "\u202f"),
+    told: `${grouped(cell.conform)} of ${grouped(cell.judged)} judged conform${cell.failing ? `, ${grouped(cell.failing)} fail` : ""}${cell.beside ? `, ${grouped(cell.beside)} diverge for others` : ""}${cell.skipped ? `, ${grouped(cell.skipped)} skipped` : ""}`,
   };
 }
 

@@ -131,7 +131,7 @@ function coverageSection() {
   const counts = run.end?.coverage ?? [];
   if (counts.length === 0) return null;
   const share = ({ judged, all }) =>
-    `${grouped(judged)} of ${grouped(all)}${all > 0 ? ` (${(Math.floor((1000 * judged) / all) / 10).toFixed(1)} %)` : ""}`;
+    `${grouped(judged)} of ${grouped(all)}${all > 0 ? ` (${percent(judged, all)})` : ""}`;
   const sets = [...new Set(counts.map((count) => count.of))];
   const places = [...new Set(counts.map((count) => count.path))];
   const one = (set, path) => counts.find((count) => count.of === set && count.path === path);

@@ -440,7 +440,7 @@ function fillSummary() {
     ...[...pathOrder.keys()]
       .map((name) => [name, passRate(name)])
       .filter(([, passed]) => passed)
-      .map(([name, { rate, judged }]) =>
+      .map(([name, { passed, judged }]) =>
         h(
           "button",
           {
@@ -452,7 +452,7 @@ function fillSummary() {
           },
           name,
           " ",
-          h("b", {}, percent(rate)),
+          h("b", {}, percent(passed, judged)),
         ),
       ),
   );

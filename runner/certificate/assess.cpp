@@ -10,6 +10,7 @@
 #include "paths/needs.h"
 #include "plan/plan.h"
 #include "record/draw.h"
+#include "record/judged.h"
 #include "record/machine.h"
 #include "reports/families.h"
 
@@ -169,9 +170,9 @@ void check_shares(const Submission& submission, Assessment& assessment) {
                         : 100 * static_cast<double>(part.judged) / static_cast<double>(part.could);
     if (percent < part.floor)
       assessment.faults.push_back(
-          fmt::format("too little was judged of {}: {} of {} ({:.1f} %), the floor is {} %",
+          fmt::format("too little was judged of {}: {} of {} ({}), the floor is {} %",
                       part.name == "all" ? "the level" : part.name, part.judged, part.could,
-                      percent, part.floor));
+                      rate_text(part.judged, part.could), part.floor));
   };
   check(assessment.all);
   for (const auto& [name, part] : classes) {

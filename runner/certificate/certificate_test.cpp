@@ -123,7 +123,7 @@ TEST(Certificate, NoneIsMadeOfWhatIsNone) {
        }},
       {"which part is executed several times was chosen",
        [](Submission& it) { ++it.run.info.repeated_part->seed; }},
-      {"too little was judged of the level: 13 of 14 (92.9 %), the floor is 95 %",
+      {"too little was judged of the level: 13 of 14 (92.8 %), the floor is 95 %",
        [](Submission& it) { it.rules.floors[0].all = 95; }},
       {"too little was judged of sorting and scans: 0 of 1 (0.0 %), the floor is 20 %",
        [](Submission& it) { it.rules.floors[0].classes.erase("sorting and scans"); }},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "record/judged.h"
 #include "reports/markup.h"
 #include "reports/text.h"
 
@@ -60,8 +61,8 @@ std::string words_of(const Json& list) {
 }
 
 std::string percent_of(const Json& part) {
-  const auto could = part["could"].get<double>();
-  return fmt::format("{:.1f} %", could == 0 ? 100.0 : 100 * part["judged"].get<double>() / could);
+  const auto could = part["could"].get<std::size_t>();
+  return could == 0 ? "100.0 %" : rate_text(part["judged"].get<std::size_t>(), could);
 }
 
 /// Rows of a table, and the table with its heading where there are some.

@@ -82,6 +82,13 @@ static void add_sides(Flags& flags, GateOptions& options) {
       .value("--index-url", options.index,
              "The package index that has the torches (default: that of pip)")
       ->type_name("URL");
+  flags
+      .value("--explain", options.explain_seconds,
+             "Explain what closes the gate, one verdict of each row, where the later run is made "
+             "here: for so many seconds in all (0: do not)")
+      ->capture_default_str()
+      ->check(number_between(0, kMostSeconds))
+      ->type_name("SECONDS");
 }
 
 void add_flags(Flags& flags, GateOptions& options) {

@@ -13,11 +13,13 @@
 #include "commands/artefacts.h"
 #include "commands/commands.h"
 #include "commands/errors.h"
+#include "commands/explain_closing.h"
 #include "commands/gate_sides.h"
 #include "record/log.h"
 #include "reports/gate_page.h"
 #include "requests/decode.h"
 #include "requests/reporting.h"
+#include "run/interrupts.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
@@ -123,10 +125,19 @@ void name_reports(GateOptions& options, const GateSides& sides) {
                                    file));
 }
 
-Exit compare(const GateOptions& options, const GateSides& sides) {
+constexpr std::size_t kLongestPage = 15'000'000;
+
+/// Where the page will be, from which it names files.
+GatePlaces places_of(const GateOptions& options) {
+  const bool has_place = !options.html.empty() && options.html != "-";
+  return {has_place ? fs::absolute(options.html).parent_path() : fs::path(),
+          fs::absolute(options.basis.at.suite)};
+}
+
+Exit compare(const GateOptions& options, const GateSides& sides, ReadingMemory& memory) {
   const Reporting reporting = reporting_of(options);
   const auto before = whole_run(sides.old.log);
-  const auto after = whole_run(sides.later.log);
+  auto after = whole_run(sides.later.log);
   const auto closing = closed_by(options);
   const auto allowances = allowances_of(options);
   if (!before || !after || !closing || !allowances) return Exit::usage;
@@ -138,11 +149,17 @@ Exit compare(const GateOptions& options, const GateSides& sides) {
          "make both runs alike, or leave --strict out"});
     return Exit::usage;
   }
+  if (!gate.is_open() && sides.later.torch && options.explain_seconds > 0) {
+    memory.lift();  // what is executed was believed, and takes more
+    explain_closing(gate, *after, sides, options);
+    if (interrupted()) return Exit::interrupted;
+  }
   if (options.eager) gate.eager = compare_eager(*before, *after);
   const auto [out, style] = people_output(reporting, options.basis.at.color);
   out << gate_text(gate, style, options.verbose) << std::flush;
   for (const auto& written :
-       {write_report(options.html, [&] { return gate_page(gate); }),
+       {write_report(options.html,
+                     [&] { return gate_page(gate, kLongestPage, places_of(options)); }),
         write_report(options.junit, [&] { return gate_junit(gate); }),
         write_report(options.json, [&] { return gate_json(gate).dump(1) + "\n"; }),
         write_report(options.summary, [&] { return gate_markdown(gate); })}) {
@@ -165,7 +182,7 @@ Exit command_gate(const GateOptions& options) {
   if (!sides) return tell(sides.error());
   GateOptions asked = options;
   name_reports(asked, *sides);
-  return while_reading([&](ReadingMemory&) { return compare(asked, *sides); });
+  return while_reading([&](ReadingMemory& memory) { return compare(asked, *sides, memory); });
 }
 
 }  // namespace lockstep

@@ -135,6 +135,8 @@ struct GateOptions {
   std::vector<std::filesystem::path> allow;  ///< absolute
   bool eager = false;                        ///< compare eager with eager, too
   bool strict = false;                       ///< refuse runs that are not alike
+  /// To explain what closes the gate, where the later run is made here.
+  double explain_seconds = 300;
   std::filesystem::path junit, html, json, summary;
   bool verbose = false;
 };

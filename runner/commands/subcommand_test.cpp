@@ -39,6 +39,13 @@ std::string sample_of(const CLI::Option& option) {
                                                               {"SHELL", "bash"},
                                                               {"NAME", "name"},
                                                               {"PROGRAM", "model.py"},
+                                                              {"OLD", "old"},
+                                                              {"NEW", "new"},
+                                                              {"RUN", "run"},
+                                                              {"FINGERPRINT", "to:value"},
+                                                              {"GOOD", "2.12"},
+                                                              {"BAD", "2.13"},
+                                                              {"URL", "file:///index"},
                                                               {"NAME|FILE.py", "ops.py"}};
   std::string type = option.get_type_name();
   type = type.substr(0, type.find(':'));

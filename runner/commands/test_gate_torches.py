@@ -42,7 +42,8 @@ def torches(suite):
     ):
         (suite.root / name).write_text(text)
         (suite.root / name).chmod(0o755)
-    (suite.root / "runner" / "python").symlink_to(HERE.parent / "python")
+    for folder in ("python", "explain"):
+        (suite.root / "runner" / folder).symlink_to(HERE.parent / folder)
     suite.more = {
         "CXX": str(suite.root / "c++"),
         "LOCKSTEP_PYTHON": str(suite.root / "python"),
@@ -109,8 +110,9 @@ def test_a_version_is_set_up_and_run_as_the_run_beside_it(suite, gate):
     assert other.returncode == 2 and "holds runs of: 'bugs/*'" in other.stderr
 
 
-def test_a_wheel_is_found_that_brought_a_fingerprint(suite, torches):
-    """A path that is wrong where a worker is of a torch from 2.14.0rc1 on."""
+@pytest.fixture
+def newly_wrong(suite, torches):
+    """A path `x` that is wrong where a worker is of one of the NEW torches."""
     torches("2.12.0", "2.13.0", "2.14.0.dev20261101", "2.14.0rc1", "2.14.0", "2.15.0")
     worker = suite.root / "worker"
     worker.write_text(
@@ -121,7 +123,26 @@ exec {sys.executable} {FAKE} as=$as
     )
     worker.chmod(0o755)
     suite.path("x", worker=[str(worker)])
-    env = {**suite.more, "LOCKSTEP_PYTHON": str(suite.root / "python")}
+
+
+def test_what_closes_the_gate_is_explained(suite, newly_wrong):
+    """Where the later run is made here; the sentence goes into its log, and every report."""
+    words = "gate 2.13 2.15 bugs/1-first --path x --html gate.html".split()
+    closed = suite(*words, env=suite.more)
+    assert closed.returncode == 1, closed.stderr
+    assert "lockstep: explaining bugs/1-first@cpu/x" in closed.stderr
+    assert "    who did it: " in closed.stdout, closed.stderr
+    page = (suite.root / "gate.html").read_text()
+    assert "who did it: " in page and 'href="cases/bugs/1-first.json"' in page
+    assert "report.html#id=bugs/1-first%40cpu/x" in page
+    again = suite(*words, env=suite.more)
+    assert "    who did it: " in again.stdout and "explaining" not in again.stderr
+    other = suite(*"gate 2.13 2.14 bugs/1-first --path x --explain 0".split(), env=suite.more)
+    assert other.returncode == 1 and "explaining" not in other.stderr
+
+
+def test_a_wheel_is_found_that_brought_a_fingerprint(suite, newly_wrong):
+    env = suite.more
     unknown = suite("bisect", "clone:value", "2.12", "2.15", env=env)
     assert unknown.returncode == 2 and "found no run with the fingerprint" in unknown.stderr
     suite("run", "bugs/*", "path:flip", "--out", ".lockstep/runs/one")

@@ -29,6 +29,25 @@ std::string beginning(const Ladder& ladder,
 
 }  // namespace
 
+std::set<std::string> accused_by(std::string_view fingerprint) {
+  std::set<std::string> operators;
+  std::string_view names = operators_of(fingerprint);
+  if (names.find('/') != std::string_view::npos) return operators;
+  while (!names.empty()) {
+    const std::size_t plus = std::min(names.find('+'), names.size());
+    if (plus > 0) operators.emplace(names.substr(0, plus));
+    names.remove_prefix(std::min(plus + 1, names.size()));
+  }
+  return operators;
+}
+
+std::set<std::string> accused_by(const Verdict& verdict) {
+  std::set<std::string> operators;
+  for (const Fingerprint& fingerprint : explained_fingerprints_of(verdict))
+    operators.merge(accused_by(fingerprint.name));
+  return operators;
+}
+
 bool is_smaller(const Verdict& a, const Verdict& b) {
   const auto size = [](const Verdict& verdict) {
     std::int64_t elements = 0;

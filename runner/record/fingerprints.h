@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
@@ -34,6 +35,12 @@ struct FingerprintGroup {
 /// The fingerprints of a run's verdicts: those with most failing verdicts first, then those with
 /// most verdicts, then by name.
 std::vector<FingerprintGroup> fingerprint_groups(const RunRecord& record, bool strict);
+
+/// The operators that a fingerprint accuses, as it names them: "add", "linear". None where it is
+/// named by a case.
+std::set<std::string> accused_by(std::string_view fingerprint);
+/// Those that any fingerprint of a verdict accuses, as explained.
+std::set<std::string> accused_by(const Verdict& verdict);
 
 /// Whether the verdict shows its fingerprint by less: fewer operators, then fewer elements, then a
 /// shorter id.

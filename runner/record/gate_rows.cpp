@@ -36,6 +36,12 @@ void add_to(GateRow& row, const GatedChange& each) {
   if (row.example == nullptr || is_better(each, *row.example)) row.example = &each;
   if (each.told == nullptr) return;
   const CaseFacts& facts = each.told->facts;
+  const auto& explained = each.told->account.explained;
+  if (row.explained.empty() && explained.is_object()) {
+    const auto sentence = explained.find("sentence");
+    if (sentence != explained.end() && sentence->is_string())
+      row.explained = sentence->get<std::string>();
+  }
   row.paths.insert(facts.path);
   row.dtypes.insert(facts.dtypes.begin(), facts.dtypes.end());
   std::vector<std::string> links = facts.links;

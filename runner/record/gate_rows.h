@@ -21,7 +21,9 @@ struct GateRow {
   const ExpectationRef* known = nullptr;  ///< which accounts for all of them, or null
   std::set<std::string> paths, dtypes;    ///< of the verdicts
   std::set<std::string> links;            ///< reports: of the expectations and the cases; https
-  const GatedChange* example = nullptr;   ///< the smallest (is_smaller); of no verdict the first
+  /// Who did it, where `explain` has said so of one of them: a sentence; else empty.
+  std::string explained;
+  const GatedChange* example = nullptr;  ///< the smallest (is_smaller); of no verdict the first
   bool is_of_verdicts() const { return example->told != nullptr; }
 };
 

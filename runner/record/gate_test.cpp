@@ -110,6 +110,7 @@ TEST(GateRows, AreOneForWhatHappenedOnce) {
   after.verdicts[2].facts.operators = {"aten::sin.default"};
   after.verdicts[2].account.standing = Standing::known;
   after.verdicts[2].account.expectation.emplace().link = "https://example.org/1";
+  after.verdicts[2].account.explained = {{"sentence", "Inductor, `sin`"}};
   const Gate gate = make_gate(before, after, closed_by_default(Closes::any), {});
   const std::vector<GateRow> rows = rows_of(gate);
   ASSERT_THAT(rows, SizeIs(3));
@@ -119,6 +120,7 @@ TEST(GateRows, AreOneForWhatHappenedOnce) {
   EXPECT_EQ(rows[0].known, nullptr);
   EXPECT_THAT(rows[1].name, HasSubstr("sin:crash")) << "what is known comes after what is not";
   EXPECT_THAT(rows[1].links, ElementsAre("https://example.org/1"));
+  EXPECT_EQ(rows[1].explained, "Inductor, `sin`");
   EXPECT_EQ(rows[2].name, "c") << "what is gone has no fingerprint: its case";
   EXPECT_THAT(rows[2].changes, SizeIs(2));
   const ClosingRows closing = closing_rows(rows);

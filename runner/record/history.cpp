@@ -60,19 +60,6 @@ std::optional<long> day_of(std::string_view torch) {
   return std::chrono::sys_days(day).time_since_epoch().count();
 }
 
-/// The operators that a fingerprint accuses; none where it is named by a case.
-std::set<std::string> accused_by(std::string_view fingerprint) {
-  std::set<std::string> operators;
-  std::string_view names = operators_of(fingerprint);
-  if (names.find('/') != std::string_view::npos) return operators;
-  while (!names.empty()) {
-    const std::size_t plus = std::min(names.find('+'), names.size());
-    if (plus > 0) operators.emplace(names.substr(0, plus));
-    names.remove_prefix(std::min(plus + 1, names.size()));
-  }
-  return operators;
-}
-
 bool is_bad(Seen seen) { return seen == Seen::shown || seen == Seen::unstable; }
 
 /// Whether runs of one torch, made alike, disagree.

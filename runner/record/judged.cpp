@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include <map>
 #include <vector>
 
@@ -48,6 +50,12 @@ std::string judged_nothing_of_own(const RunRecord& record) {
 
 }  // namespace
 
+std::string rate_text(std::size_t part, std::size_t whole) {
+  if (whole == 0) return "–";
+  const std::size_t tenths = std::max<std::size_t>(1000 * part / whole, part > 0 ? 1 : 0);
+  return fmt::format("{}.{} %", tenths / 10, tenths % 10);
+}
+
 double Judged::percent() const {
   return could == 0 ? 100 : 100 * static_cast<double>(judged) / static_cast<double>(could);
 }
@@ -82,8 +90,9 @@ std::string judged_too_little(const RunRecord& record, bool strict) {
   for (const auto& [status, count] : others)
     words.push_back(fmt::format("{} {}", count, info(status).label));
   return fmt::format(
-      "judged {} of {} verdicts that could be ({:.1f} %), fewer than the {} % demanded: {}",
-      counts.judged, counts.could, counts.percent(), *least, fmt::join(words, ", "));
+      "judged {} of {} verdicts that could be ({}), fewer than the {} % demanded: {}",
+      counts.judged, counts.could, rate_text(counts.judged, counts.could), *least,
+      fmt::join(words, ", "));
 }
 
 }  // namespace lockstep

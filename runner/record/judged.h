@@ -11,6 +11,10 @@ namespace lockstep {
 /// How much must be judged where nobody says otherwise, of levels and with --strict; percent.
 constexpr double kMinJudged = 90;
 
+/// "97.3 %": a part of a whole, as every report and page has it. It is rounded down, so that only
+/// all is 100 %, and what is not nothing is 0.1 % at least; "–" of nothing.
+std::string rate_text(std::size_t part, std::size_t whole);
+
 /// How many of the verdicts that could be judged were judged.
 struct Judged {
   /// Verdicts that were judged: StatusInfo::judged().
