@@ -1,5 +1,6 @@
-"""What the site has besides the pages of docs/: the command line from the golden help texts, whole
-sample pages, and links to files of the repository, each of which must exist.
+"""What the site has besides the pages of docs/: the command line from the golden help texts, the
+benchmarks over commits, whole sample pages, and links to files of the repository, each of which
+must exist.
 
 LOCKSTEP_REPOSITORY, such as https://github.com/OWNER/lockstep/blob/main, is where these files can
 be read; without it their names stay text."""
@@ -8,11 +9,15 @@ import os
 import pathlib
 import posixpath
 import re
+import sys
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "ci" / "bench"))
+import drawn  # noqa: E402
+
 DOCS = ROOT / "docs"
 HELP = ROOT / "runner" / "commands" / "testdata"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -41,6 +46,7 @@ def command_line() -> str:
 
 def on_files(files, config):
     files.append(File.generated(config, "reference/command-line.md", content=command_line()))
+    files.append(File.generated(config, "contributing/benchmarks.md", content=drawn.page()))
     for name in ("run", "gate", "history"):
         page = ROOT / "reports" / "testdata" / f"sample.{name}.html"
         uri = f"start/sample.{name}.html"

@@ -160,15 +160,34 @@ std::vector<MatrixChoice> matrix_choices(Reader& reader, const Json& root) {
   return choices;
 }
 
+namespace {
+
+/// A copy without the matrix, and with the chosen one of a list of calls alone: both are long.
+Json copy_of(const Json& root, const MatrixChoice& choice) {
+  if (!root.is_object()) return root;
+  Json result = Json::object();
+  for (const auto& [key, value] : root.items()) {
+    if (key == "matrix") continue;
+    Json& copy = result[key];
+    if (key != "sweep" || choice.call < 0 || !value.is_object()) {
+      copy = value;
+      continue;
+    }
+    copy = Json::object();
+    for (const auto& [name, part] : value.items()) {
+      copy[name] =
+          name == "calls" ? Json::array({part[static_cast<std::size_t>(choice.call)]}) : part;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 Json substitute(const Json& root, const MatrixChoice& choice, const std::string& device,
                 std::vector<std::string>& unknown) {
-  Json result = root;
-  if (result.is_object()) result.erase("matrix");
+  Json result = copy_of(root, choice);
   if (!choice.op.empty()) result["sweep"]["operators"] = choice.op;
-  if (choice.call >= 0) {
-    Json& calls = result["sweep"]["calls"];
-    calls = Json::array({calls[static_cast<std::size_t>(choice.call)]});
-  }
   replace(result, "", choice, device, root.contains("sweep"), unknown);
   return result;
 }

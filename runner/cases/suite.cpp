@@ -68,6 +68,7 @@ bool lists_calls(const CaseFile& file) {
 /// Whether a choice has no backward, or its call takes an input that requires a gradient: a list
 /// holds calls that have none, too.
 bool has_gradient(const CaseFile& file, const MatrixChoice& choice) {
+  if (!file.file.root.contains("backward")) return true;
   std::vector<std::string> unknown;
   const Json root = substitute(file.file.root, choice, "cpu", unknown);
   if (!root.contains("backward") || root["backward"].is_null()) return true;
@@ -305,6 +306,48 @@ std::vector<Sweep> sweeps_of(const CaseFile& file) {
   return sweeps;
 }
 
+namespace {
+
+/// The operators that a file's sweep takes, by all that decode_sweep reads of a choice of the
+/// matrix: the rule and which inputs there are, which most choices leave as they are.
+class TakenOperators {
+ public:
+  TakenOperators(const CaseFile& file, const Registry& registry)
+      : file_(file), registry_(registry), read_(Json::object()) {
+    for (const char* key : {"sweep", "inputs"}) {
+      if (const auto found = file.file.root.find(key); found != file.file.root.end())
+        read_[key] = *found;
+    }
+  }
+
+  const std::vector<std::string>& with(const MatrixChoice& choice) {
+    std::vector<std::string> unknown;
+    const Json read = substitute(read_, choice, "cpu", unknown);
+    std::string text = read["sweep"].dump();
+    if (const auto inputs = read.find("inputs"); inputs != read.end() && inputs->is_object()) {
+      for (const auto& [name, value] : inputs->items()) {
+        text += "\n" + name;
+        if (!value.is_object()) continue;
+        for (const auto& [key, _] : value.items()) text += " " + key;
+      }
+    }
+    const auto [found, is_new] = known_.try_emplace(std::move(text));
+    if (is_new) {
+      if (const auto sweep = sweep_of(file_, choice))
+        found->second = swept_operators(*sweep, registry_);
+    }
+    return found->second;
+  }
+
+ private:
+  const CaseFile& file_;
+  const Registry& registry_;
+  Json read_;
+  std::map<std::string, std::vector<std::string>> known_;
+};
+
+}  // namespace
+
 void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
   for (CaseFile& file : suite) {
     if (!is_sweep(file) || lists_calls(file)) continue;
@@ -313,10 +356,9 @@ void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
       continue;
     }
     std::map<std::string, std::vector<MatrixChoice>> by_operator;
+    TakenOperators taken(file, *registry);
     for (const MatrixChoice& choice : plain_choices(file)) {
-      const auto sweep = sweep_of(file, choice);
-      const std::vector<std::string> operators =
-          sweep ? swept_operators(*sweep, *registry) : std::vector<std::string>();
+      const std::vector<std::string>& operators = taken.with(choice);
       if (operators.empty()) by_operator[""].push_back(choice);
       for (const std::string& op : operators) {
         MatrixChoice chosen = choice;

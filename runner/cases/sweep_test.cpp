@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "cases/content.h"
 #include "cases/decode.h"
 #include "cases/suite.h"
@@ -283,6 +285,28 @@ TEST(Sweep, ThatTakesNothingSaysSo) {
   decoded(suite[0], &declared_operators(), diagnostics);
   ASSERT_EQ(diagnostics.size(), 1U);
   EXPECT_THAT(diagnostics[0].message, HasSubstr("takes no operator of torch 2.0"));
+}
+
+TEST(Sweep, TakesWhatTheRuleAndTheInputsOfAChoiceSay) {
+  Diagnostics diagnostics;
+  const std::string text = R"({"format": 1, "title": "t", "inputs": "$of.all",
+      "matrix": {"of": [{"is": "a", "all": {"x": {"dtype": "float32", "shape": [4]}}},
+                        {"is": "b", "all": {"x": {"dtype": "float64", "shape": [4]}}},
+                        {"is": "c", "all": {"x": {"dtype": "float32", "shape": [4]},
+                                            "z": {"dtype": "float32", "shape": [4]}}}],
+                 "tag": ["pointwise", "reduction"]},
+      "sweep": {"operators": {"tag": "$tag"}}})";
+  std::vector<CaseFile> suite = {parse_case_file({"cases/s.json", text, {}}, diagnostics)};
+  expand_sweeps(suite, &declared_operators());
+  std::map<std::string, int> counts;
+  for (const MatrixChoice& choice : suite[0].choices) ++counts[choice.op];
+  EXPECT_EQ(counts, (std::map<std::string, int>{{"", 1},
+                                                {"add.Tensor", 1},
+                                                {"clamp.Tensor", 2},
+                                                {"frexp.Tensor", 2},
+                                                {"gelu", 2},
+                                                {"sin", 2},
+                                                {"sum", 2}}));
 }
 
 TEST(Sweep, TakesWhatItsNamesTake) {

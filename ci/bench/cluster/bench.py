@@ -2,6 +2,7 @@
 """What does a cluster cost, and how well does it share out?
 
     ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1] [--cold]
+        [--once]
     ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
 
 The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and
@@ -31,6 +32,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ratios import tell
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
@@ -95,13 +99,17 @@ def verdicts(log):
 def measure(given, folder):
     home = home_of(folder, f"exec {os.environ['LOCKSTEP_DASK']} {ROOT}/runner/run/dask_bridge.py")
     words = [*given.select, "--path", given.path, "-j", str(given.jobs)]
-    execute(home, folder / "first", *words)  # whatever is compiled only once
+    on = ["--on", "dask"]
+    if not given.once:
+        execute(home, folder / "first", *words)  # whatever is compiled only once
+        on += ["--durations", str(folder / "first")]
     wrong = False
-    on = ["--on", "dask", "--durations", str(folder / "first")]
     for number in range(given.rounds):
         part = [given.part, *words[len(given.select) :]]
         start = [
-            execute(home, folder / f"part-{name}-{number}", *part, *more, cold=given.cold)[2]
+            0.0
+            if given.once
+            else execute(home, folder / f"part-{name}-{number}", *part, *more, cold=given.cold)[2]
             for name, more in (("here", []), ("there", on))
         ]
         here = execute(home, folder / f"here-{number}", *words, cold=given.cold)
@@ -123,17 +131,21 @@ def measure(given, folder):
             f"round {number + 1}: {len(said[0])} verdicts, {len(differing)} of which differ "
             f"{sorted(differing)[:3] or ''}"
         )
-        rows = [
-            *zip(("in all", "from the first verdict on", "of the processor"), here, there),
-            ("of the processor, of the part", *start),
-            ("of the processor, of the rest", here[2] - start[0], there[2] - start[1]),
+        rows: list[tuple] = [
+            *zip(("in all", "from the first verdict on", "of the processor"), here, there)
         ]
+        if not given.once:
+            rows += [
+                ("of the processor, of the part", *start),
+                ("of the processor, of the rest", here[2] - start[0], there[2] - start[1]),
+            ]
         for what, one, other in rows:
             print(
                 f"  {what}: here {one:.1f} s, on {given.jobs} dask workers {other:.1f} s: "
                 f"{100 * (other / one - 1):+.1f} %",
                 flush=True,
             )
+        tell("cluster, seconds of the processor against here", there[2] / here[2], "less")
     return 1 if wrong else 0
 
 
@@ -226,6 +238,7 @@ def simulate(given, folder):
             f"{ideal:.1f} s (all {found['sum']:.0f} s, the longest {found['longest']:.1f} s): "
             f"{100 * (found['makespan'] / ideal - 1):+.1f} %"
         )
+        tell(f"cluster, makespan in ideals, {name}", found["makespan"] / ideal, "less")
         far = far or (bool(more) and found["makespan"] > 1.1 * ideal)
     return 1 if far else 0
 
@@ -238,6 +251,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--once", action="store_true", help="without what is taken off, and first")
     parser.add_argument("--simulate", type=pathlib.Path, metavar="LOG")
     parser.add_argument("--machines", type=int, default=64)
     parser.add_argument("--noise", type=float, default=0.3)

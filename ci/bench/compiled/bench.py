@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """How much does isolation cost? Times the same small programs in three ways: (1) through Lockstep,
-path `inductor`, one execution at a time; (2) in a plain Python loop of torch.compile in one
+one execution at a time; (2) in a plain Python loop of torch.compile in one
 process; (3) with one Python process for each.
 
-    ci/bench/compiled/bench.py [--count 24] [--rounds 3] [--separate 4] [--cold]
+    ci/bench/compiled/bench.py [--count 24] [--rounds 3] [--separate 4] [--cold] [--once]
+        [--path inductor]
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Lockstep does more for each
 program: C++ eager twice, Python eager twice, the compiled callable twice, proof, judging. Rounds
@@ -26,6 +27,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "ci" / "bench"))
 from compilations import forget  # noqa: E402
+from ratios import tell  # noqa: E402
 
 PLAIN = """
 import os, sys
@@ -42,12 +44,12 @@ def one(f):
     torch._dynamo.reset()
     x = torch.arange(240.0).reshape(12, 20) / 7
     eager = f(x.clone())
-    compiled = torch.compile(f, backend="inductor", dynamic=False, fullgraph=True)
+    compiled = torch.compile(f, backend=sys.argv[1], dynamic=False, fullgraph=True)
     for a, b in zip(eager, compiled(x.clone())):
         torch.allclose(a, b, equal_nan=True)
 one(lambda x: (x + 1,))  # lazy imports
 start = time.perf_counter()
-for i in map(int, sys.argv[1:]):
+for i in map(int, sys.argv[2:]):
     one(programs.PROGRAMS[i])
 print(time.perf_counter() - start)
 """
@@ -138,7 +140,7 @@ class Memory(threading.Thread):
             time.sleep(0.1)
 
 
-def lockstep(suite, folder, cache, memory=None):
+def lockstep(path, suite, folder, cache, memory=None):
     """Seconds of a whole run, and from the first verdict's execution on (without start and
     warm-up)."""
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
@@ -146,7 +148,7 @@ def lockstep(suite, folder, cache, memory=None):
     shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
     process = subprocess.Popen(
-        [binary, "run", "--suite", suite, *"--level all --path inductor -j 1 --out".split(), out],
+        [binary, "run", "--suite", suite, *f"--level all --path {path} -j 1 --out".split(), out],
         env={**os.environ, "LOCKSTEP_CACHE": str(cache)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -164,12 +166,15 @@ def lockstep(suite, folder, cache, memory=None):
     return seconds, sum(verdict["seconds"] for verdict in verdicts)
 
 
-def plain(folder, cache, indices):
+def plain(path, folder, cache, indices):
     """Seconds of a process, and of its loop alone."""
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     start = time.perf_counter()
     done = subprocess.run(
-        [os.environ["LOCKSTEP_PYTHON"], "-W", "ignore", folder / "plain.py", *map(str, indices)],
+        [
+            *(os.environ["LOCKSTEP_PYTHON"], "-W", "ignore", folder / "plain.py", path),
+            *map(str, indices),
+        ],
         env=environment,
         capture_output=True,
         text=True,
@@ -188,6 +193,8 @@ def main():
     parser.add_argument(
         "--cold", action="store_true", help="also without cached programs (minutes)"
     )
+    parser.add_argument("--path", default="inductor", help="which torch has as a backend, too")
+    parser.add_argument("--once", action="store_true", help="with no round before, which warms up")
     parser.add_argument(
         "--cache",
         type=pathlib.Path,
@@ -207,20 +214,24 @@ def main():
         for kind in ("cold", "warm") if options.cold else ("warm",):
             # Not measured: the precompiled headers; and for `warm` all programs, since a cold round
             # leaves a few behind.
-            lockstep(suite, folder, cache / "lockstep")
-            plain(folder, cache / "plain", everything)
+            if not options.once:
+                lockstep(options.path, suite, folder, cache / "lockstep")
+                plain(options.path, folder, cache / "plain", everything)
             rows = []
             for _ in range(options.rounds):
                 if kind == "cold":
                     forget(cache / "lockstep")
                     shutil.rmtree(cache / "plain", ignore_errors=True)
                 (whole, executions), (loop_whole, loop) = (
-                    lockstep(suite, folder, cache / "lockstep", memory),
-                    plain(folder, cache / "plain", everything),
+                    lockstep(options.path, suite, folder, cache / "lockstep", memory),
+                    plain(options.path, folder, cache / "plain", everything),
                 )
                 if kind == "cold":
                     shutil.rmtree(cache / "plain")
-                separate = [plain(folder, cache / "plain", [i])[0] for i in range(options.separate)]
+                separate = [
+                    plain(options.path, folder, cache / "plain", [i])[0]
+                    for i in range(options.separate)
+                ]
                 rows.append(
                     [
                         whole / options.count,
@@ -245,6 +256,8 @@ def main():
                 f"{separate / whole:.1f}",
                 flush=True,
             )
+            tell(f"compiled, {kind}, Lockstep in loops", whole / loop_whole, "less")
+            tell(f"compiled, {kind}, a process each in Lockstep", separate / whole, "more")
         print(
             f"memory, MiB: the warmed parent {max(m.parent for m in memory):.0f} resident, "
             f"a child at most {max(m.child for m in memory):.0f} of its own"

@@ -2,24 +2,28 @@
 """How long the host takes to digest the blocks of a storage, beside a copy of its bytes and a
 comparison of all of them, in one run.
 
-    ci/bench/digests/bench.py BUILD/bin/lockstep-digests-host.so [MIB]
+    ci/bench/digests/bench.py [MIB]
 
-The runner digests what eager returned once for each storage of at least a block, and only where a
-worker can tell of the device."""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep-digests-host.so). The runner digests what eager
+returned once for each storage of at least a block, and only where a worker can tell of the
+device."""
 
 import ctypes
 import os
+import pathlib
 import statistics
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ratios import tell
 
 ROUNDS = 7
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    digests = ctypes.CDLL(os.path.abspath(sys.argv[1])).lockstep_device_digests_1
+    library = os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep-digests-host.so")
+    digests = ctypes.CDLL(os.path.abspath(library)).lockstep_device_digests_1
     digests.argtypes = [
         ctypes.c_int,
         ctypes.c_void_p,
@@ -28,7 +32,7 @@ def main():
     ]
     libc = ctypes.CDLL(None)
     libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-    size = int(sys.argv[2] if len(sys.argv) > 2 else 64) << 20
+    size = int(sys.argv[1] if len(sys.argv) > 1 else 64) << 20
     one = ctypes.create_string_buffer(os.urandom(1 << 20) * (size >> 20), size)
     other = ctypes.create_string_buffer(size)
     words = (ctypes.c_uint64 * (size // 65536 * 2))()
@@ -52,6 +56,7 @@ def main():
             f"{name:8} {best[name] * 1e3:8.1f} ms {statistics.median(times) * 1e3:8.1f} ms  "
             f"{best[name] / best['copy']:6.2f}"
         )
+    tell("digests, a digest in copies", best["digest"] / best["copy"], "less")
 
 
 main()

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ratios import tell
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -125,6 +128,10 @@ def main() -> int:
         options.out.write_text(table(rows), "utf-8")
     else:
         print(table(rows), end="")
+    diverging = [row for row in rows if row["diverges"]]
+    for key in ("layer", "operator"):
+        right = sum(row[f"same_{key}"] for row in diverging)
+        tell(f"explain, {key} named rightly", right / max(1, len(diverging)), "more")
     return 0
 
 

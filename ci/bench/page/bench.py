@@ -23,6 +23,9 @@ import sys
 import tempfile
 import urllib.parse
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from ratios import tell
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -160,6 +163,7 @@ def main():
         f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  "
         f"{'median key':>10}  {'story':>6}   (ms)"
     )
+    opening = {}
     for count in given.verdicts:
         with tempfile.TemporaryDirectory(
             ignore_cleanup_errors=True
@@ -187,11 +191,15 @@ def main():
                 )
             )
             opened, word, slowest, key, story = map(statistics.median, columns)
+            opening[count] = opened
             print(
                 f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  "
                 f"{word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
                 flush=True,
             )
+    first, last = given.verdicts[0], given.verdicts[-1]
+    name = f"page, opening {last:,} verdicts against {first:,}"
+    tell(name, opening[last] / opening[first], "less")
 
 
 if __name__ == "__main__":

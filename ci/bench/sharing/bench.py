@@ -3,7 +3,7 @@
 each with a compilation cache that is new but for the precompiled headers, and compares seconds and
 verdicts.
 
-    ci/bench/sharing/bench.py [--select SELECT …] [--path PATH] [-j N] [--rounds 1]
+    ci/bench/sharing/bench.py [--select SELECT …] [--path PATH] [-j N] [--rounds 1] [--once]
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and LOCKSTEP_PYTHON. Every verdict of the shared run
 must be that of the run alone: status, grade and, where it differs, the reason; else it ends with 1.
@@ -23,6 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "ci" / "bench"))
 from compilations import forget  # noqa: E402
+from ratios import tell  # noqa: E402
 
 
 def run(given, cache, out, *more):
@@ -63,17 +64,16 @@ def main():
     parser.add_argument("--path", default="inductor")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--once", action="store_true", help="with no run before, which warms up")
     given = parser.parse_args()
     said = ("status", "grade", "reason")
     wrong = False
     with tempfile.TemporaryDirectory() as directory:
         folder = pathlib.Path(directory)
         cache = folder / "cache"
-        run(
-            argparse.Namespace(**{**vars(given), "select": ["bugs/185337-half-round-trip"]}),
-            cache,
-            folder / "first",
-        )
+        if not given.once:
+            first = {**vars(given), "select": ["bugs/185337-half-round-trip"]}
+            run(argparse.Namespace(**first), cache, folder / "first")
         for number in range(given.rounds):
             forget(cache)
             together, shared = run(given, cache, folder / "shared")
@@ -89,6 +89,7 @@ def main():
                 f"  shared {together:.1f} s, one by one {apart:.1f} s: {apart / together:.1f} "
                 "times faster"
             )
+            tell("sharing, one by one in shared runs", apart / together, "more")
             sums = [
                 sum(verdict.get("seconds", 0) for verdict in verdicts.values())
                 for verdicts in (shared, alone)

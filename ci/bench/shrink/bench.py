@@ -27,8 +27,9 @@ import time
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "ci"))
+sys.path[:0] = [str(ROOT / "ci"), str(ROOT / "ci" / "bench")]
 import random_programs  # noqa: E402
+from ratios import tell  # noqa: E402
 
 FEWEST, MOST = 12, 30
 #: What a case may have that is buried: all else belongs to one program alone.
@@ -290,7 +291,7 @@ def main() -> int:
     )["diagnoses"]
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
-        folder = options.keep or pathlib.Path(scratch)
+        folder = options.save_tensors or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         for number, each in enumerate(diagnoses):
             one, _, path = each["id"].rpartition("@cpu/")
@@ -325,6 +326,10 @@ def main() -> int:
                 options.out.write_text(table(rows), "utf-8")
     if not options.out:
         print(table(rows), end="")
+    left = [row["left"] / row["by_hand"] for row in rows if row["left"]]
+    tell("shrink, cases that diverge when buried", len(left) / max(1, len(rows)), "more")
+    if left:
+        tell("shrink, steps left in steps by hand", statistics.median(left), "less")
     return 0
 
 
