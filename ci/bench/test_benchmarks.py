@@ -27,8 +27,14 @@ def test_every_benchmark_is_known():
     assert set(run.SMALL) == {file.parent.name for file in HERE.glob("*/bench.py")}
 
 
+#: These start workers several times, which takes minutes together.
+DEAR = {"compiled", "sharing", "replay", "cluster", "explain", "shrink"}
+
+
 @pytest.mark.parametrize("name", run.SMALL)
 def test_a_benchmark_runs_small_and_tells_its_ratios(name):
+    if name in DEAR and not os.environ.get("LOCKSTEP_LONG"):
+        pytest.skip("takes minutes: ci/test --long")
     if not run.can_run(name):
         pytest.skip("what it needs is not here")
     status, text = run.run(name, True)

@@ -11,15 +11,7 @@ import pytest
 import torch
 
 from conversation import Worker, pack, path, view
-from lockstep_worker.state import (
-    AS_BEFORE,
-    NONE,
-    SURROUNDINGS,
-    GivenTensors,
-    Surroundings,
-    fnv1a,
-    observe_state,
-)
+from lockstep_worker.state import AS_BEFORE, SURROUNDINGS, Surroundings, fnv1a, observe_state
 from lockstep_worker.tensors import Outputs
 
 X = {"ref": "x"}
@@ -131,30 +123,15 @@ def test_what_is_done_to_the_surroundings_is_said(name):
     assert {key: modes[key] for key in SURROUNDINGS if modes[key] != AS_BEFORE} == {name: expected}
 
 
-def test_who_keeps_an_input_is_noticed_and_a_cycle_is_nobody():
-    x, y = torch.zeros(2), torch.zeros(2)
-    given = GivenTensors([("x", x), ("y", y)])
-    view: list = [x[:1]]  # it has its base
-    cycle: list = [y]
-    cycle.append(cycle)
-    del x, y, cycle
-    assert given.kept() == "x"
-    view.clear()
-    assert given.kept() == NONE
-
-
 UNTIDY = """
 import os
 import torch._dynamo
-
-kept = []
 
 @torch._dynamo.register_backend
 def lockstep_untidy(graph, examples):
     compiled = torch._dynamo.lookup_backend("aot_eager")(graph, examples)
     def run(*inputs):
         os.environ["LOCKSTEP_LEFT"] = "1"
-        kept.extend(inputs)
         return compiled(*inputs)
     return run
 """
@@ -172,10 +149,8 @@ def test_what_a_backend_does_to_its_surroundings_is_seen(tmp_path, cache):
     )
     modes = calls_of(seen)[0][0]["state"]["modes"]
     assert modes["environment"] == "LOCKSTEP_LEFT changed" and modes["signals"] == AS_BEFORE
-    assert modes["kept_inputs"] == "x"
     modes = calls_of(seen, reference=True)[0][0]["state"]["modes"]
     assert modes["environment"] == AS_BEFORE
-    assert modes["kept_inputs"] == NONE
     assert worker.stop() == 0
 
 

@@ -253,8 +253,7 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
     throw;
   }
   carried_ = interpreter.carry(program_.carry);
-  ordered_json state = observe_state(device);
-  state["modes"]["kept_inputs"] = "none";
+  const ordered_json state = observe_state(device);
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
@@ -263,7 +262,7 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   calls.push_back(or_unsupported("the results cannot be read", [&] {
     return observer_.call(results.outputs, results.inputs, results.grads);
   }));
-  calls.back()["state"] = std::move(state);
+  calls.back()["state"] = state;
   if (!results.lost.empty()) calls.back()["lost"] = std::move(results.lost);
   if (ordered_json from = origins(interpreter, results.outputs); !from.empty()) {
     calls.back()["from"]["outputs"] = std::move(from);

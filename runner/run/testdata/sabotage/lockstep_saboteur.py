@@ -240,8 +240,6 @@ def take_a_thread(outputs, inputs):
     torch.set_num_threads(torch.get_num_threads() + 1)
 
 
-_kept: list = []
-
 #: By the name of a mode, what leaves it otherwise than the program does.
 SURROUNDINGS = {
     "environment": lambda inputs: os.environ.update(LOCKSTEP_LEFT="1"),
@@ -253,7 +251,6 @@ SURROUNDINGS = {
     "rounding": lambda inputs: ctypes.CDLL(None).fesetround(0x400),
     "subnormals": lambda inputs: torch.set_flush_denormal(True),
     "warning_filters": lambda inputs: warnings.simplefilter("error", BytesWarning),
-    "kept_inputs": lambda inputs: _kept.extend(inputs),
 }
 
 

@@ -12,7 +12,7 @@ from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
-from .state import GivenTensors, Surroundings, observe_state
+from .state import Surroundings, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
@@ -151,7 +151,6 @@ class Executor:
         self.program, self.outputs, self.stage, self.witness = program, outputs, stage, witness
         #: Inputs of the call under way; outputs and inputs of one whose backward is under way.
         self.given: list | None = None
-        self.tensors = GivenTensors([])
         #: What a call, by its number, gets from the one before it.
         self.carried: dict[int, dict] = {}
         self.unfinished: tuple[list, list] | None = None
@@ -180,9 +179,8 @@ class Executor:
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
                     state = observe_state(program.device, surroundings)
-                    del left
-                    state["modes"]["kept_inputs"] = self.tensors.kept()
                     runs[-1]["calls"].append({**described, "state": state})
+                    del left
         except (Fault, Malformed, Unsupported, Rehearsal):
             raise
         except BrokenPipeError:
@@ -251,7 +249,7 @@ class Executor:
             captured, **{constants[name]: value for name, value in named if name in constants}
         )
         arguments = [value for name, value in named if name not in constants]
-        self.given, self.tensors = named, GivenTensors(named)
+        self.given = named
         torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(context), self.witness.call():
             results = function(*arguments)

@@ -2,21 +2,16 @@
 
 import contextlib
 import ctypes
-import gc
 import os
 import random
 import signal
 import warnings
-import weakref
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import torch
 
 #: What a mode says that is none of torch's and that nobody has touched.
 AS_BEFORE = "as before"
-#: What a mode says that names inputs, where there is none to name.
-NONE = "none"
 _LEAST = 5e-324
 _LIBC = ctypes.CDLL(None)
 
@@ -74,25 +69,6 @@ def _difference(before: object, now: object) -> str:
         ]
         return f"{', '.join(sorted(names)):.100} changed"
     return f"{before:.40}, now {now:.40}" if isinstance(before, str) else "another"
-
-
-class GivenTensors:
-    """The tensors that a call is given, by name. It keeps none of them."""
-
-    def __init__(self, named: Iterable[tuple[str, Any]]) -> None:
-        self._given = [
-            (name, weakref.ref(each)) for name, each in named if isinstance(each, torch.Tensor)
-        ]
-
-    def kept(self) -> str:
-        """Names those that somebody still has, when they should be gone."""
-        if self._alive() == NONE:
-            return NONE
-        gc.collect()  # a cycle is nobody
-        return self._alive()
-
-    def _alive(self) -> str:
-        return ", ".join(name for name, ref in self._given if ref() is not None) or NONE
 
 
 def observe_state(device: str, surroundings: Surroundings | None = None) -> dict:
