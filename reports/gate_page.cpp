@@ -32,10 +32,6 @@ const ColumnInfo& look_of(const GateRow& row) {
   return all_columns()[static_cast<std::size_t>(column)];
 }
 
-std::string glyph_of(const ColumnInfo& look) {
-  return fmt::format("<span class=\"glyph\" aria-hidden=\"true\">{}</span>", look.glyph);
-}
-
 /// How many a list leaves out, as its last element.
 std::string left_out(std::string_view tag, std::size_t count) {
   return fmt::format("<{0}>{1}, which <code>gate --json</code> has</{0}>\n", tag, and_more(count));
@@ -59,8 +55,8 @@ std::string badge(const Verdict& verdict) {
   if (verdict.found.grade) label += fmt::format(" ({})", name_of(*verdict.found.grade));
   if (verdict.account.standing != Standing::new_)
     label += fmt::format(", {}", name_of(verdict.account.standing));
-  return fmt::format("<span class=\"badge kind-{}\">{}{}</span>", look.name, glyph_of(look),
-                     html_text(label));
+  return fmt::format("<span class=\"badge kind-{}\">{}{}</span>", look.name,
+                     glyph_markup(look.glyph), html_text(label));
 }
 
 std::string story(std::string_view when, const Verdict& verdict) {
@@ -99,10 +95,6 @@ std::string why(const Gate& gate, const GateRow& row) {
       html_text(one_line(
           conforms && before != nullptr ? "it was: " + headline(*before) : headline(told), 1000)));
   return text;
-}
-
-std::string link_to(const std::string& address) {
-  return fmt::format("<a href=\"{0}\">{0}</a>", html_text(address));
 }
 
 /// Who knows of it: the suite, the reports, the one who lets it pass.
@@ -176,7 +168,7 @@ std::string item(const Gate& gate, const GateRow& row, const GatePlaces& places)
   const Verdict* after = verdict_in(gate.after, change.after);
   std::string text =
       fmt::format("<li class=\"change kind-{}\">{}<div>\n<p class=\"id\"><code>{}</code>{}</p>\n",
-                  look.name, glyph_of(look), breakable(row.name),
+                  look.name, glyph_markup(look.glyph), breakable(row.name),
                   row.is_of_verdicts()
                       ? fmt::format(" <span class=\"about\">{}</span>", html_text(about_row(row)))
                       : "");
@@ -270,7 +262,7 @@ std::string section(const Gate& gate, const std::vector<const GateRow*>& rows,
   std::string text = fmt::format(
       "<section id=\"{}\" class=\"kind-{}\">\n<h2>{}{} <span class=\"count\">{}</span></h2>\n"
       "<p class=\"meaning\">{}{}.</p>\n<ul>\n",
-      facts.name, look.name, glyph_of(look), facts.label, grouped(rows.size()),
+      facts.name, look.name, glyph_markup(look.glyph), facts.label, grouped(rows.size()),
       html_text(facts.meaning), closes ? "; it closes the gate" : "");
   std::size_t told = 0;
   for (const GateRow* row : rows) {
@@ -321,7 +313,7 @@ std::string gate_page(const Gate& gate, std::size_t limit, const GatePlaces& pla
        {"script", std::string(html_assets::gate_script)},
        {"about", "from one run to another"},
        {"kind", std::string(look.name)},
-       {"glyph", glyph_of(look)},
+       {"glyph", glyph_markup(look.glyph)},
        {"gate", gate.is_open() ? "The gate is open" : "The gate is closed"},
        {"outcome", html_text(gate_reason(gate, rows))},
        {"unlike", unlike_list(gate)},

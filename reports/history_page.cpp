@@ -22,10 +22,6 @@ const ColumnInfo& look_of(Course course) {
   return all_columns()[static_cast<std::size_t>(kLooks[static_cast<std::size_t>(course)])];
 }
 
-std::string glyph(const ColumnInfo& look) {
-  return fmt::format("<span class=\"glyph\" aria-hidden=\"true\">{}</span>", look.glyph);
-}
-
 constexpr double kCellWidth = 10, kCellHeight = 16, kNightGap = 4;
 
 /// What a cell is in a strip: how high, and of which look; what is not known is a line.
@@ -87,14 +83,13 @@ std::string item(const History& history, const HistoryRow& row, bool is_operator
   std::string text = fmt::format(
       "<li class=\"change kind-{}\">{}<div>\n<p class=\"id\"><code>{}</code> <span class=\"about\">"
       "{} of {} judged in {}</span></p>\n{}<p class=\"why\">{}</p>\n",
-      look.name, glyph(look), html_text(row.name), counted(last.verdicts, "verdict"),
+      look.name, glyph_markup(look.glyph), html_text(row.name), counted(last.verdicts, "verdict"),
       grouped(last.judged), html_text(name_of_run(history, row.last_bad)), strip(history, row),
       html_text(when(history, row)));
   if (!row.known.empty())
     text += fmt::format("<p class=\"why\">known: {}</p>\n", html_text(one_line(row.known, 1000)));
   std::string links;
-  for (const std::string& link : row.links)
-    links += fmt::format("<a href=\"{0}\">{0}</a> ", html_text(one_line(link, 1000)));
+  for (const std::string& link : row.links) links += link_to(one_line(link, 1000)) + " ";
   if (!links.empty()) text += fmt::format("<p class=\"why\">{}</p>\n", links);
   if (!row.repro.empty()) text += copied_command(row.repro);
   if (!is_operator && row.last_good && !row.fixed_in)
@@ -111,7 +106,7 @@ std::string section(const History& history, const std::vector<const HistoryRow*>
   std::string text = fmt::format(
       "<section id=\"{}\" class=\"kind-{}\">\n<h2>{}{} <span class=\"count\">{}</span></h2>\n"
       "<p class=\"meaning\">{}.</p>\n<ul>\n",
-      id, look.name, glyph(look), title, grouped(rows.size()), meaning);
+      id, look.name, glyph_markup(look.glyph), title, grouped(rows.size()), meaning);
   std::size_t told = 0;
   for (const HistoryRow* row : rows) {
     std::string next = item(history, *row, is_operator);
@@ -269,7 +264,7 @@ std::string history_page(const History& history, std::size_t limit) {
        {"script", std::string(html_assets::gate_script)},
        {"about", "over time"},
        {"kind", std::string(look.name)},
-       {"glyph", glyph(look)},
+       {"glyph", glyph_markup(look.glyph)},
        {"gate", html_text(first) + " to " + html_text(last)},
        {"outcome", fmt::format("{} in {}", counted(history.fingerprints.size(), "fingerprint"),
                                counted(history.runs.size(), "run"))},

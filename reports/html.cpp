@@ -257,8 +257,7 @@ std::string plain_list(const RunRecord& record) {
     if (verdict.account.expectation) {
       const ExpectationRef& known = *verdict.account.expectation;
       listed.items += fmt::format("<br>{}", html_text(known.reason));
-      if (known.link.starts_with("https://"))
-        listed.items += fmt::format(" <a href=\"{0}\">{0}</a>", html_text(known.link));
+      if (known.link.starts_with("https://")) listed.items += " " + link_to(known.link);
     }
     listed.items += fmt::format("<br><code>{}</code></li>\n", html_text(verdict.origin.repro));
   }

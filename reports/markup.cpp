@@ -67,6 +67,14 @@ std::string url_path(std::string_view path) {
   return address;
 }
 
+std::string link_to(std::string_view address) {
+  return fmt::format("<a href=\"{0}\">{0}</a>", html_text(address));
+}
+
+std::string glyph_markup(std::string_view glyph) {
+  return fmt::format("<span class=\"glyph\" aria-hidden=\"true\">{}</span>", glyph);
+}
+
 std::string copied_command(std::string_view words) {
   return words.empty() ? ""
                        : fmt::format(

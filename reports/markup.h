@@ -23,6 +23,11 @@ std::string html_text(std::string_view raw);
 /// it ends no attribute.
 std::string url_path(std::string_view path);
 
+/// A link whose text is its address, which is escaped.
+std::string link_to(std::string_view address);
+/// The sign of a look, of which no reader of screens speaks.
+std::string glyph_markup(std::string_view glyph);
+
 /// A paragraph of HTML with what to type, and a button that copies it; nothing for no words.
 std::string copied_command(std::string_view words);
 

@@ -167,8 +167,9 @@ Exit command_findings(const FindingsOptions& options) {
   std::vector<const PlanItem*> items;
   for (const Finding& finding : findings) items.push_back(finding.item);
   auto scratch = Scratch::create();
-  const auto scripts = scratch ? brief_scripts_of(*plan, items, *session, scratch->path())
-                               : tl::unexpected(scratch.error());
+  const auto scripts = scratch
+                           ? brief_scripts_of(*plan, items, session->settings(), scratch->path())
+                           : tl::unexpected(scratch.error());
   if (!scripts) {
     print_error(scripts.error());
     return Exit::internal;

@@ -59,7 +59,7 @@ std::optional<Verdict> recorded_verdict(const Basis& basis, const std::string& i
 
 /// The script; where it goes to a file, the inputs that are too long for it lie beside that one.
 Result<std::string> script_of(const ReproOptions& options, const Plan& plan, const PlanItem& item,
-                              const Session& session) {
+                              const SessionSettings& settings) {
   auto scratch = Scratch::create();
   if (!scratch) return tl::unexpected(scratch.error());
   if (!options.brief) {
@@ -68,14 +68,14 @@ Result<std::string> script_of(const ReproOptions& options, const Plan& plan, con
     std::error_code error;
     if (!beside.empty()) fs::create_directory(beside, error);
     auto script =
-        script_of(plan, item, session, scratch->path(), beside, recorded ? &*recorded : nullptr);
+        script_of(plan, item, settings, scratch->path(), beside, recorded ? &*recorded : nullptr);
     if (!script || beside.empty() || fs::is_empty(beside, error)) return script;
     const fs::path to = fs::absolute(options.out).parent_path() / kValuesFolder;
     fs::copy(beside, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
     if (error) return fail(fmt::format("cannot write {}: {}", to.string(), error.message()));
     return script;
   }
-  auto scripts = brief_scripts_of(plan, {&item}, session, scratch->path());
+  auto scripts = brief_scripts_of(plan, {&item}, settings, scratch->path());
   return scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
 }
 
@@ -93,7 +93,7 @@ Exit command_repro(const ReproOptions& options) {
   if (!plan) return tell(plan.error());
   const auto item = scripted_item(*plan);
   if (!item) return tell(item.error());
-  const auto script = script_of(options, *plan, **item, *session);
+  const auto script = script_of(options, *plan, **item, session->settings());
   if (!script) {
     print_error(script.error());
     return Exit::internal;

@@ -47,17 +47,14 @@ Result<Json> prepare_of(const Case& declared, const fs::path& scratch) {
               {"requires_grad", declared.prepare->requires_grad}};
 }
 
-/// `unasked`: where nobody asks for a number of threads.
-int threads_of(const Path& path, const Case& declared, const Session& session, int unasked) {
+int threads_of(const Path& path, const Case& declared, const SessionSettings& settings) {
   if (path.site.threads > 0) return path.site.threads;
-  if (declared.threads > 0) return declared.threads;
-  return session.settings().pace.threads > 0 ? session.threads() : unasked;
+  return declared.threads > 0 ? declared.threads : settings.pace.threads;
 }
 
-/// What `python -m lockstep_worker repro` reads; `unasked`: the threads where nobody asks for some.
-Result<Json> request_of(const Plan& plan, const PlanItem& item, const Session& session,
-                        const fs::path& scratch, int unasked) {
-  const SessionSettings& settings = session.settings();
+/// What `python -m lockstep_worker repro` reads.
+Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSettings& settings,
+                        const fs::path& scratch) {
   const Instance& instance = plan.instances[item.instance];
   const Case& declared = *instance.declared;
   const Path& path = plan.paths[item.path];
@@ -74,7 +71,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const Session& s
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"reseed", declared.random},
-                  {"threads", threads_of(path, declared, session, unasked)},
+                  {"threads", threads_of(path, declared, settings)},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
@@ -136,31 +133,31 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
 
 }  // namespace
 
-Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Session& session,
-                              const fs::path& scratch, const fs::path& beside,
-                              const Verdict* recorded) {
-  return request_of(plan, item, session, scratch, session.threads()).and_then([&](Json message) {
+Result<std::string> script_of(const Plan& plan, const PlanItem& item,
+                              const SessionSettings& settings, const fs::path& scratch,
+                              const fs::path& beside, const Verdict* recorded) {
+  return request_of(plan, item, settings, scratch).and_then([&](Json message) {
     message["words"] = words_document();
     if (!beside.empty()) message["beside"] = beside.string();
     message["recorded"] = recorded == nullptr ? Json() : divergence(*recorded);
-    return render(message, session.settings(), scratch);
+    return render(message, settings, scratch);
   });
 }
 
 Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
                                                           const std::vector<const PlanItem*>& items,
-                                                          const Session& session,
+                                                          const SessionSettings& settings,
                                                           const fs::path& scratch) {
   Json requests = Json::array();
   for (const PlanItem* item : items) {
     const fs::path folder = scratch / std::to_string(requests.size());
     std::error_code error;
     fs::create_directory(folder, error);
-    auto request = request_of(plan, *item, session, folder, 1);
+    auto request = request_of(plan, *item, settings, folder);
     if (!request) return tl::unexpected(request.error());
     requests.push_back(std::move(*request));
   }
-  const auto text = render({{"brief", std::move(requests)}}, session.settings(), scratch);
+  const auto text = render({{"brief", std::move(requests)}}, settings, scratch);
   if (!text) return tl::unexpected(text.error());
   std::vector<Result<std::string>> scripts;
   for (const Json& each : Json::parse(*text)) {  // what our own worker wrote

@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "plan/plan.h"
-#include "run/session.h"
+#include "run/session_settings.h"
 #include "verdict/verdict.h"
 
 namespace lockstep {
@@ -16,8 +16,8 @@ namespace lockstep {
 /// `scratch` is an empty folder. Inputs that are too long for a text go to `beside`, a folder,
 /// where there is one; the script then finds them in a folder kValuesFolder beside it. The error
 /// says what the Python worker could not render, and why.
-Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Session& session,
-                              const std::filesystem::path& scratch,
+Result<std::string> script_of(const Plan& plan, const PlanItem& item,
+                              const SessionSettings& settings, const std::filesystem::path& scratch,
                               const std::filesystem::path& beside,
                               const Verdict* recorded = nullptr);
 
@@ -25,7 +25,7 @@ Result<std::string> script_of(const Plan& plan, const PlanItem& item, const Sess
 /// needs.
 Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
                                                           const std::vector<const PlanItem*>& items,
-                                                          const Session& session,
+                                                          const SessionSettings& settings,
                                                           const std::filesystem::path& scratch);
 
 }  // namespace lockstep

@@ -102,8 +102,9 @@ Exit write_shrunk(const Shrunk& shrunk, const OneVerdict& asked, const fs::path&
   const Plan plan = plan_of_one(shrunk.declared, asked.plan.paths[asked.item().path],
                                 asked.plan.instances[asked.item().instance].device);
   auto scratch = Scratch::create();
-  auto scripts = scratch ? brief_scripts_of(plan, {&plan.items[0]}, *asked.session, scratch->path())
-                         : tl::unexpected(scratch.error());
+  auto scripts =
+      scratch ? brief_scripts_of(plan, {&plan.items[0]}, asked.session->settings(), scratch->path())
+              : tl::unexpected(scratch.error());
   const Result<std::string> script =
       scripts ? std::move(scripts->front()) : tl::unexpected(scripts.error());
   // If no script can express it, the case remains.

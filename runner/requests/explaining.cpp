@@ -79,7 +79,7 @@ Result<Explanation> explanation_of(const PlanItem& item, const Plan& plan, Sessi
   Trials trials(session.engine(), session.workplace(), instance.device, deadline);
   return explain({item.id, instance.declared, std::move(*layers), table,
                   session.environment().value("torch", std::string()), session.operators(),
-                  scratch->path(), session.threads()},
+                  scratch->path(), session.settings().pace.threads},
                  trials);
 }
 

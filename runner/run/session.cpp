@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The facts of a record about the machine, and about software on it that no worker reports.
-Json machine_of(const SessionSettings& settings, int threads, const Json& eager) {
+Json machine_of(const SessionSettings& settings, const Json& eager) {
   Json machine = machine_environment(cuda_runtime_of(settings, eager));
-  machine["threads"] = threads;
+  machine["threads"] = settings.pace.threads;
   machine["eager worker"] = file_digest(settings.eager);
   machine["compiled worker"] =
       folder_digest(compiled_worker_modules(settings) / "lockstep_worker", ".py");
@@ -125,7 +125,7 @@ Result<void> Session::start(const fs::path& logs) {
   scratch_.emplace(std::move(*scratch));
   engine_ = std::make_unique<LocalEngine>(LocalEngineOptions{
       settings_.pace.executions(), settings_.pace.limits, path, logs.empty() ? path : logs,
-      hello_message(settings_, threads(), suite_.paths), settings_.save_jobs});
+      hello_message(settings_, suite_.paths), settings_.save_jobs});
   if (!settings_.saved_jobs.empty())
     engine_ = std::make_unique<ReplayingEngine>(std::move(engine_), settings_.saved_jobs);
   return {};
@@ -204,7 +204,7 @@ RunSettings Session::run_settings(const PlanRequest& request, const Plan& plan, 
   run.workplace = workplace();
   run.scope = scope_of(request, plan, whole_suite);
   run.launcher = settings_.launcher;
-  run.machine = machine_of(settings_, threads(), environment_);
+  run.machine = machine_of(settings_, environment_);
   run.expectations = suite_.expectations;
   run.operators = operators();
   run.conditions = conditions_of(run.machine, environment_, info.started.substr(0, 10));

@@ -40,9 +40,6 @@ class Session {
   /// From now on the sweeps have, too, what this level has of them, if it is a frozen one.
   void use(Level level);
 
-  /// Threads of an execution where neither case nor path says how many.
-  int threads() const { return settings_.pace.threads; }
-
   /// Makes workers possible, on this machine; what they say on standard error goes to `logs`, or
   /// is lost at the end of the session where that is empty.
   Result<void> start(const std::filesystem::path& logs);

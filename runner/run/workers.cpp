@@ -82,7 +82,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   return spec;
 }
 
-Json hello_message(const SessionSettings& settings, int threads, const std::vector<Path>& paths) {
+Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths) {
   const std::int64_t bytes = settings.pace.memory_bytes() > 0
                                  ? settings.pace.memory_bytes()
                                  : static_cast<std::int64_t>(physical_memory());
@@ -90,7 +90,7 @@ Json hello_message(const SessionSettings& settings, int threads, const std::vect
   for (const Path& path : paths) {
     for (const Json& module : path.declared.value("import", Json::array())) modules.insert(module);
   }
-  HelloRequest hello{threads,
+  HelloRequest hello{settings.pace.threads,
                      std::nullopt,
                      bytes,
                      bytes,

@@ -30,7 +30,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings);
 
 /// The `hello` that every worker gets, but for what the engine adds; `paths` are those whose Python
 /// modules it should record.
-Json hello_message(const SessionSettings& settings, int threads, const std::vector<Path>& paths);
+Json hello_message(const SessionSettings& settings, const std::vector<Path>& paths);
 
 /// Waits for a worker's hello.  Its failure and an interruption are errors.
 Result<Json> wait_for_hello(Engine& engine, const WorkerSpec& worker);

@@ -242,22 +242,22 @@ def take_a_thread(outputs, inputs):
 
 #: By the name of a mode, what leaves it otherwise than the program does.
 SURROUNDINGS = {
-    "environment": lambda inputs: os.environ.update(LOCKSTEP_LEFT="1"),
-    "signals": lambda inputs: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
-    "python_random": lambda inputs: random.random(),
-    "default_device": lambda inputs: torch.set_default_device("meta"),
-    "matmul_precision": lambda inputs: torch.set_float32_matmul_precision("medium"),
-    "anomaly": lambda inputs: torch.autograd.set_detect_anomaly(True),
-    "rounding": lambda inputs: ctypes.CDLL(None).fesetround(0x400),
-    "subnormals": lambda inputs: torch.set_flush_denormal(True),
-    "warning_filters": lambda inputs: warnings.simplefilter("error", BytesWarning),
+    "environment": lambda: os.environ.update(LOCKSTEP_LEFT="1"),
+    "signals": lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
+    "python_random": lambda: random.random(),
+    "default_device": lambda: torch.set_default_device("meta"),
+    "matmul_precision": lambda: torch.set_float32_matmul_precision("medium"),
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
+    "rounding": lambda: ctypes.CDLL(None).fesetround(0x400),
+    "subnormals": lambda: torch.set_flush_denormal(True),
+    "warning_filters": lambda: warnings.simplefilter("error", BytesWarning),
 }
 
 
 def change_surroundings(outputs, inputs):
     """All of them, after the results are there."""
     for change in SURROUNDINGS.values():
-        change(inputs)
+        change()
 
 
 _buffer: list = []
