@@ -14,6 +14,7 @@
 #include "policies/policy.h"
 #include "policies/rules.h"
 #include "program/program.h"
+#include "verdict/kinds.h"
 #include "wire/tensor.h"
 
 namespace lockstep {
@@ -108,6 +109,17 @@ struct CompareRule {
   Policy policy;
 };
 
+/// A relation that a case asks for (relations.h).
+struct RelationSpec {
+  RelationKind kind = RelationKind::batch;
+  /// Of `batch` and `rows`: the inputs that have rows, and the dimension that they lie along.
+  std::vector<std::pair<std::string, std::int64_t>> inputs = {};
+  std::vector<std::int64_t> sizes = {};  ///< of `batch`: how many rows come alone
+  std::string layout = {};  ///< of `layout`: "shifted", "transposed" or "channels_last"
+  /// Outputs, and the dimension along which they have the rows; empty: all, along the first.
+  std::vector<std::pair<std::string, std::int64_t>> of = {};
+};
+
 /// What one JSON file declares, with its matrix already substituted.
 struct Case {
   std::string id;    ///< "bugs/185337-half-round-trip"
@@ -141,6 +153,7 @@ struct Case {
   Program program;
   std::vector<TensorSpec> literals;  ///< of the program's literal tensors
   std::optional<PrepareSpec> prepare;
+  std::vector<RelationSpec> relations;
 
   std::vector<CompareRule> compare;
   StrideRule strides = StrideRule::significant;

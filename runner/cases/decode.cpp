@@ -31,10 +31,10 @@ class CaseDecoder {
     }
     if (!reader_.object(
             root_,
-            {"$schema", "format",   "title",      "comment", "links",   "tags",    "matrix",
-             "sweep",   "requires", "only",       "seed",    "context", "prepare", "inputs",
-             "steps",   "backward", "calls",      "outputs", "compare", "strides", "pointwise",
-             "share",   "raises",   "unverified", "threads", "carry"})) {
+            {"$schema", "format",   "title",      "comment", "links",   "tags",     "matrix",
+             "sweep",   "requires", "only",       "seed",    "context", "prepare",  "inputs",
+             "steps",   "backward", "calls",      "outputs", "compare", "strides",  "pointwise",
+             "share",   "raises",   "unverified", "threads", "carry",   "relations"})) {
       return std::nullopt;
     }
     reader_.format(root_);
@@ -46,6 +46,7 @@ class CaseDecoder {
     compare();
     share();
     random();
+    relations();
     if (reader_.failed()) return std::nullopt;
     return std::move(result_);
   }
@@ -417,6 +418,17 @@ class CaseDecoder {
     for (const std::string& name : result_.operators) {
       result_.random = result_.random || name.find("::") == std::string::npos || draws(name);
     }
+  }
+
+  void relations() {
+    const auto node = reader_.child(root_, "relations");
+    if (!node || reader_.failed()) return;
+    if (result_.share) {
+      reader_.error(node->pointer,
+                    "found `relations` beside `share`: the case is called several times",
+                    "remove `share`: the case is then compiled alone", true);
+    }
+    result_.relations = decode_relations(reader_, *node, result_, outputs_);
   }
 
   bool draws(const std::string& op) const {

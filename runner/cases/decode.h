@@ -137,4 +137,9 @@ struct IndexedName {
 };
 std::optional<IndexedName> decode_indexed(Reader& reader, const Node& node, Scope& scope);
 
+/// The relations that a case asks for; it is known otherwise, and `outputs` are the values that it
+/// returns.
+std::vector<RelationSpec> decode_relations(Reader& reader, const Node& node, const Case& declared,
+                                           const std::set<std::string>& outputs);
+
 }  // namespace lockstep

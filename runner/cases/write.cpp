@@ -381,6 +381,22 @@ void put_inputs(const Case& declared, Json& root) {
   for (const auto& [input, from] : declared.program.carry) root["carry"][input] = escaped(from);
 }
 
+void put_relations(const Case& declared, Json& root) {
+  const auto by_name = [](const std::vector<std::pair<std::string, std::int64_t>>& dimensions) {
+    Json object = Json::object();
+    for (const auto& [name, along] : dimensions) object[name] = along;
+    return object;
+  };
+  for (const RelationSpec& each : declared.relations) {
+    Json relation = std::string(name_of(each.kind));
+    if (!each.inputs.empty()) relation = {{std::string(name_of(each.kind)), by_name(each.inputs)}};
+    if (!each.layout.empty()) relation = {{std::string(name_of(each.kind)), each.layout}};
+    if (!each.sizes.empty()) relation["sizes"] = each.sizes;
+    if (!each.of.empty()) relation["of"] = by_name(each.of);
+    root["relations"].push_back(std::move(relation));
+  }
+}
+
 void put_compare(const Case& declared, Json& root) {
   if (const auto& backward = declared.program.backward) {
     Json& json = root["backward"] = {{"of", backward->of}};
@@ -444,6 +460,7 @@ Json case_to_json(const Case& declared) {
     root["outputs"].push_back(ref != nullptr ? Json(escaped(ref->name))
                                              : written_argument(output, false));
   }
+  put_relations(declared, root);
   put_compare(declared, root);
   return root;
 }

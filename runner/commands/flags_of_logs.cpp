@@ -41,6 +41,10 @@ void add_flags(Flags& flags, ReportOptions& options) {
   flags.flag("--tolerated", options.tolerated,
              "List what conforms though it differs from eager, worst first, with the policy that "
              "let it pass");
+  flags.flag(
+      "--relations", options.relations,
+      "Print a Markdown table of the relations that were asked: what eager and each path keep "
+      "of each operator");
   flags.flag("--github", options.reporting.github,
              "Print annotations for GitHub (default if GITHUB_ACTIONS is set)");
 }

@@ -114,6 +114,7 @@ struct ReportOptions {
   bool fingerprints = false, ladder = false;  ///< list them
   bool operators = false;                     ///< how much conforms by operator and dtype
   bool tolerated = false;                     ///< what conforms though it differs
+  bool relations = false;                     ///< who keeps the relations that were asked
 };
 void add_flags(Flags& flags, ReportOptions& options);
 

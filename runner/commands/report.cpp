@@ -13,6 +13,7 @@
 #include "reports/fingerprints.h"
 #include "reports/ladder.h"
 #include "reports/operators.h"
+#include "reports/relations.h"
 #include "requests/reporting.h"
 
 namespace lockstep {
@@ -60,6 +61,13 @@ void print_tolerated(const RunRecord& record, const ReportOptions& options) {
   out.flush();
 }
 
+void print_relations(const RunRecord& record, const ReportOptions& options) {
+  const auto [out, style] = people_output(options.reporting, options.basis.at.color);
+  const std::string text = relations_text(record);
+  out << (text.empty() ? "no relation was asked: run --relations\n" : text);
+  out.flush();
+}
+
 /// What is asked for besides files.
 void print_lists(const RunRecord& record, const ReportOptions& options) {
   const bool verbose = options.reporting.verbose;
@@ -68,6 +76,7 @@ void print_lists(const RunRecord& record, const ReportOptions& options) {
   if (options.ladder || verbose) print_ladder(record, options);
   if (options.tolerated) print_tolerated(record, options);
   if (options.operators) print_operators(record, options);
+  if (options.relations) print_relations(record, options);
   if (options.reporting.github || options.basis.at.in_github)
     print_annotations(record, options.reporting);
 }

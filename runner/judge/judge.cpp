@@ -11,6 +11,7 @@
 #include "judge/numerics/classes.h"
 #include "judge/outcomes.h"
 #include "judge/proof.h"
+#include "judge/relations.h"
 #include "judge/results.h"
 #include "judge/results_digest.h"
 
@@ -314,10 +315,29 @@ void blame_first(const Compared& compared, Findings& found) {
   const bool of_results = !first.name.empty();
   if (of_results && first.repetition == 0 && repetition > 0)
     found.reason = fmt::format("repetition {}: {}", repetition + 1, found.reason);
-  if (of_results && info(first.status).rank > Rank::aliasing && !results.sentence.empty()) {
+  const bool of_both =
+      info(first.status).rank > Rank::aliasing && info(first.status).rank != Rank::relation;
+  if (of_results && of_both && !results.sentence.empty()) {
     const std::string& of = found.outputs[results.nearer_of].name;
     found.reason += "; " + (of == first.name ? "" : of + ": ") + results.sentence;
   }
+}
+
+/// What the path breaks of its relations, beside all else that is `wrong`, which stays in order.
+void add_relations(const JudgeRequest& request, const Observation& eager, Findings& found,
+                   std::vector<Difference>& wrong) {
+  JudgedRelations related = judge_relations(request, eager, *request.compiled);
+  found.relations = std::move(related.found);
+  for (const Difference& broken : related.differences) {
+    const auto output = std::find_if(found.outputs.begin(), found.outputs.end(),
+                                     [&](const auto& each) { return each.name == broken.name; });
+    if (output != found.outputs.end() && output->status == Status::conform) {
+      output->status = broken.status;
+      output->reason = broken.reason;
+    }
+  }
+  wrong.insert(wrong.end(), related.differences.begin(), related.differences.end());
+  sort_by_rank(wrong);
 }
 
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
@@ -339,6 +359,7 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   sort_by_rank(wrong);
   found.unstable = !compared.noise.empty();
   found.outputs = std::move(compared.executions[compared.counts].results.outputs);
+  if (error == nullptr && eager_noise.empty()) add_relations(request, eager, found, wrong);
   found.grade = worst_grade(found.outputs);
   found.nearer = compared.shown().results.nearer;
   found.vacuous = is_vacuous(found.outputs);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cases/relations.h"
 #include "policies/policy.h"
 #include "policies/rules.h"
 #include "verdict/verdict.h"
@@ -18,6 +19,13 @@ namespace lockstep {
 /// threads.  Device names, random state and the worker's own eager are then not compared.
 struct CrossDevice {
   std::string eager_device, device;
+};
+
+/// Both sides, executed in other circumstances: what they return has to stay.
+struct OtherExecution {
+  RelationKind kind;
+  const Observation* eager = nullptr;
+  const Observation* compiled = nullptr;
 };
 
 /// Everything that the judge needs to know besides the observations.
@@ -35,6 +43,10 @@ struct JudgeRequest {
   /// From the second call on, inputs that are what a value was after the call before, each side's
   /// own (Program::carry); null: there are none.
   const std::vector<std::pair<std::string, std::string>>* carry = nullptr;
+  /// What calls have to give that stand behind the case's own; null: nothing.
+  const std::vector<RelationOfCalls>* relations = nullptr;
+  std::vector<OtherExecution> others;
+  std::vector<std::string> promises;  ///< the relations that the path promises
   /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the
   /// contract decides.
   std::function<std::optional<Policy>(std::string_view output)> policy_of;

@@ -155,11 +155,11 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
   if (!reader.object(
-          root, {"$schema",  "format",      "name",      "title",       "contract",  "default",
-                 "worker",   "backend",     "mode",      "dynamic",     "fullgraph", "import",
-                 "config",   "environment", "devices",   "unsupported", "refuses",   "executes",
-                 "may_call", "above",       "options",   "export",      "reference", "variants",
-                 "layer",    "fall_back",   "tolerances"})) {
+          root, {"$schema",  "format",      "name",       "title",       "contract",  "default",
+                 "worker",   "backend",     "mode",       "dynamic",     "fullgraph", "import",
+                 "config",   "environment", "devices",    "unsupported", "refuses",   "executes",
+                 "may_call", "above",       "options",    "export",      "reference", "variants",
+                 "layer",    "fall_back",   "tolerances", "promises"})) {
     return std::nullopt;
   }
   Path path;
@@ -217,6 +217,14 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
   if (const auto operators = reader.child(root, "fall_back"))
     reader.texts(*operators, "a list of overloads, such as \"aten::exp.default\"");
+  if (const auto promises = reader.child(root, "promises");
+      promises && reader.list(*promises, "a list of relations")) {
+    for (std::size_t i = 0; i < (*promises)->size(); ++i) {
+      if (const auto name =
+              reader.word(reader.element(*promises, i), relation_names(), "a relation"))
+        path.promises.push_back(*name);
+    }
+  }
   if (const auto layer = reader.child(root, "layer"))
     path.layer = reader.text(*layer, "what this path adds to the one below it").value_or("");
   path.declarations = decode_declarations(reader, root);

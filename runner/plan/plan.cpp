@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/splitmix.h"
 #include "base/text.h"
+#include "cases/relations.h"
 #include "paths/globs.h"
 #include "plan/names.h"
 #include "plan/share.h"
@@ -58,7 +59,12 @@ std::optional<Case> decode(const PlanRequest& request, const CaseFile& file,
   context.device = device;
   auto decoded = decode_case(file.file, substitute(file.file.root, choice, device, unknown),
                              file.id, context, diagnostics);
-  if (decoded) decoded->own = file.own;
+  if (!decoded) return decoded;
+  decoded->own = file.own;
+  if (request.relations && decoded->relations.empty()) {
+    decoded->relations = usual_relations(*decoded);
+    decoded->share = decoded->share && decoded->relations.empty();
+  }
   return decoded;
 }
 

@@ -58,6 +58,8 @@ struct PlanRequest {
   DecodeContext context;
   /// For terms that look into a log: what it says of a verdict's id.
   const std::map<std::string, LogWords>* earlier = nullptr;
+  /// Cases that ask for no relations are asked the usual ones (cases/relations.h).
+  bool relations = false;
   bool alone = false;            ///< no case shares a compilation
   bool ignore_declared = false;  ///< plan also what a path declares not to support for execution
   /// Take instances also where no path does, unless the filter names paths or looks into a log.

@@ -151,6 +151,7 @@ std::string repeat_options(const Basis& basis) {
   RunRequest run;
   run.basis = basis;
   run.basis.choice = {};
+  run.basis.choice.relations = basis.choice.relations;
   run.basis.no_cache = false;
   run.basis.pace.jobs = 0;
   run.basis.at.color = Surroundings().color;

@@ -158,6 +158,14 @@ void add_selection(Flags& flags, Basis& basis) {
   flags.app().footer(selection_help());
 }
 
+void add_relations(Flags& flags, bool& relations) {
+  flags.under(headings::kHow);
+  flags.flag(
+      "--relations", relations,
+      "Ask of every case of one call also what needs no eager: rows alone have the bits that "
+      "they have among all, and so on (docs/cases/format.md#relations)");
+}
+
 void add_ladder(Flags& flags, bool& ladder) {
   flags.under(headings::kWhich);
   flags.flag("--ladder", ladder,

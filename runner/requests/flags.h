@@ -148,6 +148,8 @@ void add_path_files(Flags& flags, OwnFiles& files);
 void add_selection(Flags& flags, Basis& basis);
 /// `--ladder`, for commands that take or print paths.
 void add_ladder(Flags& flags, bool& ladder);
+/// `--relations`, for commands that execute.
+void add_relations(Flags& flags, bool& relations);
 /// A file to write to: "-" where standard output is named as a file, which, opened by such a name,
 /// would be written from its begin.
 std::string output_file(const std::string& file);

@@ -42,6 +42,7 @@ Answer<OneVerdict> prepare_one(const Basis& basis, const std::string& one, const
   if (!started) return tl::unexpected(started.error());
   PlanRequest request = asked.session->plan_request(asked.selection.filter);
   request.earlier = &asked.selection.earlier;
+  request.relations = basis.choice.relations;
   request.alone = true;
   auto plan = plan_of(request);
   if (!plan) return tl::unexpected(plan.error());

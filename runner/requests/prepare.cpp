@@ -77,6 +77,7 @@ Answer<std::map<std::string, double>> seconds_of(const fs::path& log) {
 PlanRequest plan_request(const Prepared& prepared, const Variant& variant) {
   PlanRequest request = prepared.session->plan_request(prepared.selection.filter);
   request.earlier = &prepared.selection.earlier;
+  request.relations = prepared.request.basis.choice.relations;
   request.ignore_declared = prepared.request.ignore_declared;
   request.alone = prepared.request.alone || variant.replayed;  // as it was packed
   return request;

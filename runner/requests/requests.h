@@ -50,6 +50,7 @@ struct Choice {
   std::vector<std::string> paths, devices;
   std::filesystem::path from;  ///< the log that terms about verdicts read; empty: the latest
   bool ladder = false;         ///< take every layer, or those below the paths that are asked for
+  bool relations = false;      ///< ask of every case what its results keep (cases/relations.h)
 };
 
 /// The basis of every request: the place, the suite, the selection, the pace.

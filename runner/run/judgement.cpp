@@ -41,6 +41,9 @@ GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
       needs[each.gold] = needs[each.gold] || asked;
     }
   }
+  for (const RelationFinding& each : found.relations) {
+    if (each.undecided) needs[Gold::fp64] = true;
+  }
   return needs;
 }
 
@@ -59,6 +62,10 @@ JudgeRequest request_of(const Evidence& evidence) {
   }
   request.inputs = &evidence.inputs->calls;
   request.carry = &declared.program.carry;
+  if (evidence.related != nullptr) request.relations = &evidence.related->relations;
+  for (const auto& [kind, compiled] : evidence.other_compiled)
+    request.others.push_back({kind, evidence.other_eager.at(kind).get(), compiled.get()});
+  request.promises = evidence.promises;
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
   };

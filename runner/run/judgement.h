@@ -3,17 +3,22 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cases/case.h"
+#include "cases/relations.h"
 #include "judge/judge.h"
 #include "paths/needs.h"
 #include "wire/observation.h"
 
 namespace lockstep {
+
+/// What was executed in other circumstances, by the relation that it shows.
+using OtherExecutions = std::map<RelationKind, std::shared_ptr<const Observation>>;
 
 /// What the judge reads of an item. It owns everything, so another thread can judge it even if the
 /// run ends.
@@ -35,6 +40,9 @@ struct Evidence {
   std::shared_ptr<const Inputs> inputs;  ///< as they were before each call
   std::shared_ptr<const Observation> eager, compiled;
   PerGold<std::shared_ptr<const Observation>> golds;  ///< null: not asked for
+  std::shared_ptr<const RelatedCase> related;         ///< null: there are no relations
+  OtherExecutions other_eager, other_compiled;
+  std::vector<std::string> promises;  ///< relations that the path promises
 };
 
 /// What the judge says of an item, and whether that is its last word.

@@ -43,6 +43,15 @@ std::string lacking_reference(const Path& path, const Instance& instance) {
       instance.device);
 }
 
+/// Has a job executed otherwise: in any case by another process, as every job is.
+void other_circumstances(Job& job, RelationKind kind) {
+  if (kind != RelationKind::threads) return;
+  for (JobPart& part : job.parts) {
+    const int threads = part.message.value("threads", 1);
+    part.message["threads"] = threads > 1 ? 1 : 2;
+  }
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
@@ -116,6 +125,9 @@ bool Scheduler::begin_next() {
     auto task = std::make_shared<Task>();
     task->index = index;
     task->instance = &plan_.instances[index];
+    if (!task->instance->declared->relations.empty())
+      task->related =
+          std::make_shared<const RelatedCase>(with_calls_of_relations(*task->instance->declared));
     for (std::size_t i = 0; i < task->instance->items; ++i) {
       const std::size_t item = first_items_[index] + i;
       if (!skip_[item]) task->items.emplace_back().item = item;
@@ -256,8 +268,26 @@ void Scheduler::write_inputs_of(const TaskPtr& task, const Observation* prepared
   if (!before) return give_up(task, Status::harness, before.error().message);
   task->before = std::make_shared<const Inputs>(std::move(*before));
   add_held(task->held, task->before->storages);
-  task->unknown = task->references.size();
-  for (std::size_t index = 0; index < task->references.size(); ++index) submit_eager(task, index);
+  const std::vector<RelationKind> others =
+      task->related ? other_executions(task->related->declared) : std::vector<RelationKind>();
+  task->unknown = task->references.size() * (1 + others.size());
+  for (std::size_t index = 0; index < task->references.size(); ++index) {
+    submit_eager(task, index);
+    for (const RelationKind kind : others) submit_other_eager(task, index, kind);
+  }
+}
+
+void Scheduler::submit_other_eager(const TaskPtr& task, std::size_t index, RelationKind kind) {
+  const Reference& reference = task->references[index];
+  Job job = reference_job(*task, reference,
+                          other_job(eager_job(*task->instance, reference.site), kind), "plain", 1);
+  other_circumstances(job, kind);
+  job.done = [this, task, index, kind](Observation observation, double) {
+    task->references[index].others[kind] =
+        std::make_shared<const Observation>(std::move(observation));
+    if (--task->unknown == 0) eager_known(task);
+  };
+  engine_.submit(std::move(job));
 }
 
 void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
@@ -299,9 +329,27 @@ void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
     pending.shared = 0;
     pending.golds = {};
     pending.seconds += seconds;
-    judge_with_golds(task, pending);
+    if (--pending.executions_to_come == 0) judge_with_golds(task, pending);
   };
+  pending.executions_to_come = 1;
+  submit_others(task, pending);
   engine_.submit(std::move(job));
+}
+
+void Scheduler::submit_others(const TaskPtr& task, PendingVerdict& pending) {
+  if (!task->related) return;
+  const PlanItem& item = plan_.items[pending.item];
+  for (const RelationKind kind : other_executions(task->related->declared)) {
+    Job job = path_job(*task, other_job(item.id, kind), plan_.paths[item.path]);
+    other_circumstances(job, kind);
+    job.done = [this, task, &pending, kind](Observation observation, double seconds) {
+      pending.others[kind] = std::make_shared<const Observation>(std::move(observation));
+      pending.seconds += seconds;
+      if (--pending.executions_to_come == 0) judge_with_golds(task, pending);
+    };
+    ++pending.executions_to_come;
+    engine_.submit(std::move(job));
+  }
 }
 
 void Scheduler::need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold) {
@@ -362,7 +410,9 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
   Evidence evidence{.id = item.id,
-                    .declared = task->instance->declared,
+                    .declared = task->related ? std::shared_ptr<const Case>(
+                                                    task->related, &task->related->declared)
+                                              : task->instance->declared,
                     .path = path.name,
                     .contract = item.declared.contract(path),
                     .compiles = path.compiles,
@@ -377,7 +427,11 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     .inputs = task->before,
                     .eager = reference.eager,
                     .compiled = pending.observation,
-                    .golds = {}};
+                    .golds = {},
+                    .related = task->related,
+                    .other_eager = reference.others,
+                    .other_compiled = pending.others,
+                    .promises = path.promises};
   for (const GoldInfo& each : all_golds()) {
     if (!pending.golds[each.gold]) continue;
     if (!reference.golds[each.gold].made) return;
@@ -395,7 +449,8 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
 
 void Scheduler::judge_waiting(const TaskPtr& task) {
   for (PendingVerdict& pending : task->items) {
-    if (pending.observation && !pending.emitted && !pending.judging)
+    if (pending.observation && pending.executions_to_come == 0 && !pending.emitted &&
+        !pending.judging)
       judge_with_golds(task, pending);
   }
 }

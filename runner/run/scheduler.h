@@ -85,6 +85,9 @@ class Scheduler {
   void submit_paths(const SharedGraph& graph);
   void submit_shared(std::vector<Sharer> sharers);
   void submit_path(const TaskPtr& task, PendingVerdict& pending);
+  /// Executes a verdict's item in the other circumstances that its relations ask for.
+  void submit_others(const TaskPtr& task, PendingVerdict& pending);
+  void submit_other_eager(const TaskPtr& task, std::size_t index, RelationKind kind);
   void ask_for_decoys(Job& job, const Task& task, const Path& path) const;
   void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
   /// Calls `then` once it is known whether the program of an instance is lowered.

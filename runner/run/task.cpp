@@ -26,6 +26,19 @@ std::string gold_job(const Instance& instance, const Site& site, std::string_vie
   return fmt::format("{} ({} gold{})", instance.id, mode, words_of(site, instance));
 }
 
+std::string other_job(std::string id, RelationKind kind) {
+  return fmt::format("{} (other {})", id, name_of(kind));
+}
+
+std::vector<RelationKind> other_executions(const Case& declared) {
+  std::vector<RelationKind> kinds;
+  for (const RelationSpec& each : declared.relations) {
+    if (each.kind == RelationKind::process || each.kind == RelationKind::threads)
+      kinds.push_back(each.kind);
+  }
+  return kinds;
+}
+
 std::string prepare_job(const Instance& instance) { return instance.id + " (prepare)"; }
 
 std::string lower_job(const Instance& instance) { return instance.id + " (lowered)"; }
@@ -61,6 +74,7 @@ void find_references(Task& task, const Plan& plan) {
         {site,
          site.device == instance.device ? instance.declared : instance.on_devices.at(site.device),
          nullptr,
+         {},
          {}});
   }
 }

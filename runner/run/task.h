@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cases/inputs.h"
+#include "cases/relations.h"
 #include "engine/engine.h"
 #include "plan/plan.h"
 #include "run/judgement.h"
@@ -27,6 +28,7 @@ struct Reference {
   std::shared_ptr<const Case> declared;      ///< the case on its device
   std::shared_ptr<const Observation> eager;  ///< null: not yet
   PerGold<MadeGold> golds;
+  OtherExecutions others;
 };
 
 /// The program of an instance with operators in the place of public Python functions, which golds
@@ -38,14 +40,19 @@ struct LoweredProgram {
   std::vector<std::function<void()>> waiting;
 };
 
+/// The relations that another execution shows, of those that a case asks for.
+std::vector<RelationKind> other_executions(const Case& declared);
+
 /// A verdict of an instance on its way.
 struct PendingVerdict {
   std::size_t item = 0;
   std::size_t reference = 0;  ///< of the task's
   std::shared_ptr<const Observation> observation;
   std::size_t shared = 0;  ///< with how many others `observation` was made in one graph
-  GoldSet golds{};         ///< that `observation` is judged with; it waits until they are made
-  bool judging = false;    ///< a thread is at it
+  OtherExecutions others;
+  std::size_t executions_to_come = 0;  ///< of `observation` and `others`
+  GoldSet golds{};       ///< that `observation` is judged with; it waits until they are made
+  bool judging = false;  ///< a thread is at it
   double seconds = 0;
   bool emitted = false;
   /// Of its executions those that are judged: what was found, and how it came about.
@@ -63,7 +70,12 @@ struct Task {
   std::shared_ptr<const Case> drawn;
   std::function<void(Findings)> on_drawn;
 
-  const Case& declared() const { return drawn ? *drawn : *instance->declared; }
+  /// The instance with the calls of its relations; null: it asks for none.
+  std::shared_ptr<const RelatedCase> related;
+
+  const Case& declared() const {
+    return drawn ? *drawn : related ? related->declared : *instance->declared;
+  }
 
   std::filesystem::path directory;
   InputSet inputs;
@@ -82,6 +94,7 @@ using TaskPtr = std::shared_ptr<Task>;
 /// inputs.
 std::string eager_job(const Instance& instance, const Site& site);
 std::string gold_job(const Instance& instance, const Site& site, std::string_view mode);
+std::string other_job(std::string id, RelationKind kind);
 std::string prepare_job(const Instance& instance);
 std::string lower_job(const Instance& instance);
 

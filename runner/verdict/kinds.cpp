@@ -27,6 +27,22 @@ constexpr std::array kUnsupportedBy = {
 };
 static_assert(has_every_row(kUnsupportedBy, &UnsupportedByInfo::by));
 
+constexpr std::array kRelations = {
+    RelationInfo{RelationKind::batch, "batch",
+                 "rows alone, elsewhere, or among others have the bits that they have among all"},
+    RelationInfo{RelationKind::rows, "rows",
+                 "rows in another order give the same rows in that order"},
+    RelationInfo{RelationKind::layout, "layout",
+                 "the same numbers at other strides or another alignment give the same bits"},
+    RelationInfo{
+        RelationKind::again, "again",
+        "behind other calls, for which it may be compiled anew, a call gives the same bits"},
+    RelationInfo{RelationKind::process, "process",
+                 "so it does in another process, which finds what the first one compiled"},
+    RelationInfo{RelationKind::threads, "threads", "and with another number of threads"},
+};
+static_assert(has_every_row(kRelations, &RelationInfo::kind));
+
 constexpr std::array kBecause = {
     BecauseInfo{Because::bug, "bug", true, "a bug that is reported"},
     BecauseInfo{Because::intended, "intended", true, "intended by the compiler"},
@@ -72,6 +88,19 @@ std::string declared_reason(std::string_view words) {
 std::string words_of_declaration(const std::string& reason) {
   return reason.starts_with(kDeclared) ? reason.substr(kDeclared.size()) : reason;
 }
+
+std::span<const RelationInfo> all_relations() { return kRelations; }
+
+const RelationInfo& info(RelationKind kind) { return kRelations[static_cast<std::size_t>(kind)]; }
+
+std::string_view name_of(RelationKind kind) { return info(kind).name; }
+
+std::optional<RelationKind> find_relation(std::string_view name) {
+  const RelationInfo* found = find_named(kRelations, name);
+  return found == nullptr ? std::nullopt : std::optional(found->kind);
+}
+
+std::vector<std::string> relation_names() { return names_of(kRelations); }
 
 std::span<const BecauseInfo> all_because() { return kBecause; }
 

@@ -49,6 +49,29 @@ std::string declared_reason(std::string_view words);
 /// The words of the path file in such a reason; of any other all of it.
 std::string words_of_declaration(const std::string& reason);
 
+/// What the results of a path keep, whatever eager says.
+enum class RelationKind {
+  batch,    ///< rows alone, elsewhere, or among others have the bits that they have among all
+  rows,     ///< rows in another order give the same rows in that order
+  layout,   ///< the same numbers at other strides or another alignment give the same bits
+  again,    ///< behind other calls, for which it may be compiled anew, a call gives the same bits
+  process,  ///< so it does in another process, which finds what the first one compiled
+  threads,  ///< and with another number of threads
+};
+
+struct RelationInfo {
+  RelationKind kind;
+  std::string_view name;     ///< as in cases, path files and logs
+  std::string_view meaning;  ///< for people
+};
+
+/// All of them in the order of the enumeration.
+std::span<const RelationInfo> all_relations();
+const RelationInfo& info(RelationKind kind);
+std::string_view name_of(RelationKind kind);
+std::optional<RelationKind> find_relation(std::string_view name);
+std::vector<std::string> relation_names();
+
 /// Why a divergence is known.
 enum class Because { bug, intended, undefined, unreported, front_end };
 

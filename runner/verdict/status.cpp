@@ -38,6 +38,10 @@ constexpr std::array kStatuses = {
                Rank::state, Severity::divergence, false,
                "a call leaves random generators or modes in another state, or changes the results "
                "of an earlier one"},
+    StatusInfo{relation_breaks, "relation_breaks", "relation breaks", true, true, kFailure,
+               Rank::relation, Severity::divergence, false,
+               "the path disagrees with itself where eager does not: rows alone, in other company "
+               "or order, in another layout, process or number of threads"},
     StatusInfo{validation_lost, "validation_lost", "validation lost", true, true, kFailure,
                Rank::error, Severity::error, false, "eager raises, the compiled program accepts"},
     StatusInfo{spurious_error, "spurious_error", "spurious error", true, true, kFailure,
@@ -108,8 +112,8 @@ constexpr std::array kRanks = {
     RankRow{Rank::metadata, "metadata"},   RankRow{Rank::aliasing, "aliasing"},
     RankRow{Rank::nonfinite, "nonfinite"}, RankRow{Rank::value, "value"},
     RankRow{Rank::mutation, "mutation"},   RankRow{Rank::state, "state"},
-    RankRow{Rank::proof, "proof"},         RankRow{Rank::noise, "noise"},
-    RankRow{Rank::nothing, "nothing"}};
+    RankRow{Rank::relation, "relation"},   RankRow{Rank::proof, "proof"},
+    RankRow{Rank::noise, "noise"},         RankRow{Rank::nothing, "nothing"}};
 static_assert(has_every_row(kRanks, &RankRow::rank));
 
 struct SeverityRow {

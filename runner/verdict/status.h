@@ -16,6 +16,7 @@ enum class Status {
   aliasing_diverges,
   mutation_diverges,
   state_diverges,
+  relation_breaks,
   validation_lost,
   spurious_error,
   error_diverges,
@@ -51,9 +52,10 @@ enum class Rank {
   nonfinite,
   value,
   mutation,
-  state,  ///< what calls leave behind beside their results: generators, modes, earlier results
-  proof,  ///< of compilation, and of who executed
-  noise,  ///< whether eager agrees with itself
+  state,     ///< what calls leave behind beside their results: generators, modes, earlier results
+  relation,  ///< whether the path agrees with itself where it has to
+  proof,     ///< of compilation, and of who executed
+  noise,     ///< whether eager agrees with itself
   nothing,
 };
 

@@ -61,6 +61,19 @@ struct CaseFacts {
   bool operator==(const CaseFacts&) const = default;
 };
 
+/// What became of the relations of a kind (cases/relations.h) of one output.
+struct RelationFinding {
+  RelationKind kind = RelationKind::batch;
+  std::string output;
+  int asked = 0;           ///< how many there were
+  int eager = 0;           ///< how many of these eager breaks
+  int path = 0;            ///< and how many the path does
+  bool undecided = false;  ///< one is broken, and no gold says whether the program keeps it
+  std::string first;       ///< one that is broken, the path's first if there is one; empty: none
+
+  bool operator==(const RelationFinding&) const = default;
+};
+
 /// What the judge found, and how.  Written by `judge/`; the files of saved tensors are noted in
 /// the outputs by `run/`.
 struct Findings {
@@ -73,6 +86,8 @@ struct Findings {
   /// Everything that the judge found wrong, in the order in which it counts: the first has the
   /// verdict's status.  Empty where nothing was judged.
   std::vector<Difference> differences;
+  /// What was asked of both sides without the other (judge/relations.h).
+  std::vector<RelationFinding> relations;
   bool unstable = false;  ///< the compiled callable disagrees with itself
   /// How often each status was found, where it was executed several times; empty: once.
   std::map<Status, int> executions;

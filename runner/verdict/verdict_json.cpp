@@ -23,7 +23,7 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 template <class T>
 concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
     Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> ||
-    Is<T, Difference> || Is<T, OutputComparison> || Is<T, ExpectationRef>;
+    Is<T, Difference> || Is<T, OutputComparison> || Is<T, ExpectationRef> || Is<T, RelationFinding>;
 
 class Writer {
  public:
@@ -61,6 +61,7 @@ class Writer {
   static Json encode(Witness value) { return name_of(value); }
   static Json encode(ErrorKind value) { return name_of(value); }
   static Json encode(Because value) { return name_of(value); }
+  static Json encode(RelationKind value) { return name_of(value); }
   static Json encode(const Json& value) { return value; }
   template <class T>
   static Json encode(const std::vector<T>& values) {
@@ -184,6 +185,9 @@ class VerdictReader {
   }
   void read(const std::string& key, const Json& json, Because& value) {
     read_word(key, json, value, find_because, "why a divergence is known");
+  }
+  void read(const std::string& key, const Json& json, RelationKind& value) {
+    read_word(key, json, value, find_relation, "a kind of relation");
   }
   void read(const std::string&, const Json& json, Json& value) { value = json; }
   template <class T>
@@ -331,6 +335,17 @@ void members(Visitor& visit, T& expectation) {
   visit("every_path", expectation.every_path);
 }
 
+template <class Visitor, Is<RelationFinding> T>
+void members(Visitor& visit, T& relation) {
+  visit.always("kind", relation.kind);
+  visit.always("output", relation.output);
+  visit.always("asked", relation.asked);
+  visit("eager", relation.eager);
+  visit("path", relation.path);
+  visit("undecided", relation.undecided);
+  visit("first", relation.first);
+}
+
 template <class Visitor, Is<Verdict> T>
 void members(Visitor& visit, T& verdict) {
   visit.always("id", verdict.facts.id);
@@ -350,6 +365,7 @@ void members(Visitor& visit, T& verdict) {
   visit("nearer", verdict.found.nearer);
   visit("outputs", verdict.found.outputs);
   visit("differences", verdict.found.differences);
+  visit("relations", verdict.found.relations);
   visit("shared", verdict.origin.shared);
   visit("threads", verdict.facts.threads);
   visit("unstable", verdict.found.unstable);
