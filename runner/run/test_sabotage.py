@@ -134,6 +134,17 @@ OTHERS: dict[str, tuple[dict, str]] = {
 }
 
 
+#: The relations that a saboteur breaks who depends on one. What depends on places breaks those of
+#: rows, too.
+RELATIONS = {
+    "batch": {"batch"},
+    "rows": {"batch", "rows"},
+    "layout": {"layout"},
+    "process": {"batch", "rows", "process", "threads"},  # which are two processes more
+    "threads": {"threads"},
+}
+
+
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
@@ -165,6 +176,7 @@ def verdicts(tmp_path_factory):
                 accept mutate_and_raise leave_modes_and_raise fold_random fold_by_call keep_graph
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
             """.split(),
+            *("depend_on_" + relation for relation in RELATIONS),
             *("second_" + fault for fault in SECOND),
         )
     ]
@@ -230,6 +242,16 @@ def test_whatever_a_call_does_to_its_surroundings_is_found(verdicts):
     differences = verdicts["bugs/sabotaged", "change-surroundings"]["differences"]
     named = {each["reason"].split()[1].rstrip(":") for each in differences}
     assert named >= SURROUNDINGS, differences
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_path_that_alone_breaks_a_relation_is_accused(verdicts, relation):
+    """By the last bit of some elements, which the policy lets pass."""
+    verdict = verdicts["bugs/related", "depend-on-" + relation]
+    check(verdict, "relation_breaks", "which eager keeps")
+    broken = {each["kind"] for each in verdict["relations"] if each.get("path")}
+    assert broken == RELATIONS[relation], verdict
+    check(verdicts["bugs/related", "nothing"], "conform")
 
 
 @pytest.mark.parametrize("path, status", [("nothing", "conform"), ("not-compiled", "not_compiled")])

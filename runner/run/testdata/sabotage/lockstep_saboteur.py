@@ -271,6 +271,32 @@ def reuse_memory(outputs, inputs):
     outputs[at] = _buffer[0].copy_(outputs[at])
 
 
+def _nudge(outputs, places):
+    """Changes the last bit of these elements: less than any policy for values finds."""
+    numbers = outputs[_tensor(outputs)].view(torch.int32).view(-1)
+    for place in places:
+        numbers[place] ^= 1
+
+
+#: What no result may depend on, by the relation that shows it: the elements that it changes.
+CIRCUMSTANCES = {
+    "batch": lambda x: [0] if x.shape[0] == 1 else [],
+    "rows": lambda x: [0] if x.shape[0] > 1 and x[0, 0] < x[-1, 0] else [],
+    "layout": lambda x: [0] if x.data_ptr() % 64 else [],
+    "process": lambda x: [at for at in range(12) if os.getpid() >> at & 1],
+    "threads": lambda x: [0] if torch.get_num_threads() > 1 else [],
+}
+
+
+def _depend(circumstance):
+    def depend(outputs, inputs):
+        x = next(value for value in inputs if value.dim() == 2)
+        _nudge(outputs, [at for at in CIRCUMSTANCES[circumstance](x) if at < x.numel()])
+
+    depend.__name__ = "depend_on_" + circumstance
+    return depend
+
+
 def second(fault):
     """Right the first time, and the fault from then on."""
 
@@ -297,6 +323,7 @@ def _backend(fault):
 
 
 for _fault in (
+    *map(_depend, CIRCUMSTANCES),
     *(nothing, flip_bit, lose_nan, lose_inf, swap_zero, change_stride, change_dtype),
     *(change_shape, demand_grad, lose_grad, alias_outputs, alias_input, return_input),
     *(mutate_input, nudge_input, other_tie, wrong_tie, repeated_tie, one_percent, raise_error),
