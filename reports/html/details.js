@@ -308,6 +308,17 @@ function explanation(found) {
   );
 }
 
+/** Who keeps a relation of an output: "batch of y: the path breaks 2 of 13". */
+function relationText({ kind, output, asked, eager = 0, path = 0, undecided, first }) {
+  const broken = [
+    eager > 0 && `eager breaks ${eager} of ${asked}`,
+    path > 0 && `the path breaks ${path} of ${asked}`,
+  ].filter(Boolean);
+  const doubt = undecided ? " (no gold says whether the program keeps it)" : "";
+  const example = first ? ` (${first})` : "";
+  return `${kind} of ${output}: ${broken.join(", ") || "kept"}${example}${doubt}`;
+}
+
 function verdictDetails(verdict, open) {
   const path = run.run.paths.find((candidate) => candidate.name === verdict.path);
   const { begins } = divergenceOf(verdict);
@@ -354,6 +365,17 @@ function verdictDetails(verdict, open) {
       issues.length > 0 && h("p", { class: "label issues" }, issues.map(link)),
     ),
     h("p", { class: "reason" }, verdict.reason || statuses.get(verdict.status).meaning),
+    verdict.relations &&
+      h(
+        "details",
+        { open: verdict.status === "relation_breaks" },
+        h("summary", {}, "What results keep, whatever eager says"),
+        h(
+          "ul",
+          {},
+          verdict.relations.map((each) => h("li", {}, relationText(each))),
+        ),
+      ),
     verdict.fingerprints &&
       h(
         "p",

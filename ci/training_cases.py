@@ -1,0 +1,11 @@
+"""Writes `cases/training/`: steps of training, networks × optimizers.
+
+python ci/training_cases.py          # writes the files
+python ci/training_cases.py --check  # says which differ; exit status 1 if any does"""
+
+import sys
+
+from training.family import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
