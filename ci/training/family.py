@@ -136,7 +136,9 @@ def written(of: Training) -> dict:
     p = Program()
     more = {"dropout": True} if of.dropout else {}
     network = of.network(p, of.steps, of.accumulated, **more)
-    lr = p.number("lr", rate(0, of.steps) if of.schedule else 0.01)
+    lr = ""
+    if of.optimizer not in optimizers.OF_CONSTANT_RATE:
+        lr = p.number("lr", rate(0, of.steps) if of.schedule else 0.01)
     if of.schedule:
         p.later["lr"] = [{"values": [rate(step, of.steps)]} for step in range(of.steps)]
     scale = ""

@@ -61,16 +61,16 @@ def adamw_foreach(p: Program, parameters: list[str], grads: list[Value], lr: Val
 
 
 def sgd_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value) -> None:
-    """Momentum of 0.9 by the fused kernel."""
+    """Momentum of 0.9 by the fused kernel, at a rate that is a constant: Dynamo takes no other."""
     momenta = [p.state(f"m_{name}", name) for name in parameters]
     p.do(
-        "_fused_sgd_.tensor_lr",
+        "_fused_sgd_",
         [f"%{name}" for name in parameters],
         grads,
         momenta,
         weight_decay=0.01,
         momentum=0.9,
-        lr=lr,
+        lr=0.01,
         dampening=0.0,
         nesterov=True,
         maximize=False,
@@ -79,21 +79,21 @@ def sgd_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value) 
 
 
 def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value) -> None:
-    """AdamW by the fused kernel."""
+    """AdamW by the fused kernel, likewise."""
     m = [p.state(f"m_{name}", name) for name in parameters]
     v = [p.state(f"v_{name}", name) for name in parameters]
     p.carry["step"] = "step"
     step = p.number("step", 0.0)
     p.do("add_.Scalar", step, 1)
     p.do(
-        "_fused_adamw_.tensor_lr",
+        "_fused_adamw_",
         [f"%{name}" for name in parameters],
         grads,
         m,
         v,
         [],
         [step] * len(parameters),
-        lr=lr,
+        lr=0.01,
         beta1=0.9,
         beta2=0.999,
         weight_decay=0.01,
@@ -101,3 +101,7 @@ def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value
         amsgrad=False,
         maximize=False,
     )
+
+
+#: Those that take no rate from outside.
+OF_CONSTANT_RATE = (sgd_fused, adamw_fused)

@@ -43,6 +43,9 @@ struct JudgeRequest {
   /// From the second call on, inputs that are what a value was after the call before, each side's
   /// own (Program::carry); null: there are none.
   const std::vector<std::pair<std::string, std::string>>* carry = nullptr;
+  /// What is handed from call to call lets errors grow: so many times further from the gold than
+  /// eager's is no fault then; each call is judged from eager's state besides. 0: nothing grows.
+  double growth = 0;
   /// What calls have to give that stand behind the case's own; null: nothing.
   const std::vector<RelationOfCalls>* relations = nullptr;
   std::vector<OtherExecution> others;

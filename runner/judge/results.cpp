@@ -103,14 +103,30 @@ std::optional<Policy> named_policy(const JudgeRequest& request, std::string_view
   return request.policy_of(name.substr(0, name.find('[')));
 }
 
+/// The policy, or a distance from the gold that grows from call to call (JudgeRequest::growth).
+Policy growing(Policy policy, const JudgeRequest& request, const Dtype& dtype) {
+  if (request.growth == 0 || !judges_positions(policy) ||
+      !(dtype.is_floating() || dtype.is_complex()))
+    return policy;
+  Policy no_worse;
+  no_worse.kind = Policy::Kind::no_worse;
+  no_worse.parameter = request.growth;
+  Policy either;
+  either.kind = Policy::Kind::any_of;
+  either.children = {std::move(policy), std::move(no_worse)};
+  return either;
+}
+
 Policy policy_for(const JudgeRequest& request, const std::string& name, const DataValue& value) {
-  if (auto policy = named_policy(request, name)) return *policy;
+  if (auto policy = named_policy(request, name))
+    return growing(std::move(*policy), request, dtype_of(value));
   // Which casts a backward has, the program does not say, and no gold rounds its steps.
   const bool weaker = is_gradient(name) && (request.contract == Contract::casts ||
                                             !request.uncontracted_gradient_bits.empty());
   const Dtype& dtype = dtype_of(value);
-  return tolerant(default_policy(weaker ? Contract::values : request.contract, dtype), dtype,
-                  request.tolerances);
+  return growing(tolerant(default_policy(weaker ? Contract::values : request.contract, dtype),
+                          dtype, request.tolerances),
+                 request, dtype);
 }
 
 bool is_list(const DataValue& value) {

@@ -47,6 +47,11 @@ GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
   return needs;
 }
 
+/// How many times further from the gold than eager's a result may be behind several calls that hand
+/// over their results. Both sides' errors grow then, and by chance one of them is the greater; the
+/// steps, each from eager's state, are held to the policy itself.
+constexpr double kGrowth = 4;
+
 /// `evidence` outlives the request.
 JudgeRequest request_of(const Evidence& evidence) {
   const Case& declared = *evidence.declared;
@@ -62,6 +67,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   }
   request.inputs = &evidence.inputs->calls;
   request.carry = &declared.program.carry;
+  if (!declared.program.carry.empty()) request.growth = kGrowth;
   if (evidence.related != nullptr) request.relations = &evidence.related->relations;
   for (const auto& [kind, compiled] : evidence.other_compiled)
     request.others.push_back({kind, evidence.other_eager.at(kind).get(), compiled.get()});

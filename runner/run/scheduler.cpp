@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "cases/fresh.h"
 #include "cases/inputs.h"
+#include "cases/restarted.h"
 #include "judge/combine.h"
+#include "judge/growth.h"
 #include "plan/case_facts.h"
 #include "plan/units.h"
 #include "run/absent_paths.h"
@@ -492,6 +494,7 @@ void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findi
   if (again) return submit_path(task, pending);
   auto [combined, worst] = combine(std::move(pending.rounds));
   Provenance& how = pending.origins[worst];
+  if (restart(task, pending, combined, how)) return;
   if (draw(task, pending, combined, how)) return;
   emit(task, pending, std::move(combined), std::move(how));
 }
@@ -507,16 +510,50 @@ bool Scheduler::draw(const TaskPtr& task, PendingVerdict& pending, const Finding
       fresh_case(*task->instance->declared,
                  mixed(*options_.fresh_seed + static_cast<std::uint64_t>(pending.draws), item.id));
   if (!drawn) return false;
-  auto another = std::make_shared<Task>();
-  another->index = task->index;
-  another->instance = task->instance;
-  another->drawn = std::make_shared<const Case>(std::move(*drawn));
-  another->items.emplace_back().item = pending.item;
-  another->on_drawn = [this, task, &pending, found, origin](Findings judged) {
-    judged_draw(task, pending, found, origin, std::move(judged));
-  };
-  begin(another);
+  judge_aside(*task, pending.item, std::move(*drawn),
+              [this, task, &pending, found, origin](Findings judged) {
+                judged_draw(task, pending, found, origin, std::move(judged));
+              });
   return true;
+}
+
+void Scheduler::judge_aside(const Task& task, std::size_t item, Case other,
+                            std::function<void(Findings)> then) {
+  auto another = std::make_shared<Task>();
+  another->index = task.index;
+  another->instance = task.instance;
+  another->drawn = std::make_shared<const Case>(std::move(other));
+  another->items.emplace_back().item = item;
+  another->on_drawn = std::move(then);
+  begin(another);
+}
+
+bool Scheduler::restart(const TaskPtr& task, PendingVerdict& pending, const Findings& found,
+                        const Provenance& origin) {
+  const Case& declared = task->declared();
+  if (declared.program.carry.empty() || task->on_drawn || found.compiled_error ||
+      !info(found.status).judged() || info(found.status).crashed())
+    return false;
+  auto restarted = restarted_case(declared, *task->references[pending.reference].eager);
+  if (!restarted) return false;
+  judge_aside(*task, pending.item, std::move(*restarted),
+              [this, task, &pending, found, origin](const Findings& judged) {
+                judged_restart(task, pending, found, origin, judged);
+              });
+  return true;
+}
+
+void Scheduler::judged_restart(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                               Provenance origin, const Findings& restarted) {
+  found.growth = growth_of(found, restarted);
+  if (info(restarted.status).fails && !info(found.status).fails) {
+    auto growth = std::move(found.growth);
+    found = restarted;
+    found.growth = std::move(growth);
+    found.reason = "each call from eager's state: " + found.reason;
+  }
+  if (draw(task, pending, found, origin)) return;
+  emit(task, pending, std::move(found), std::move(origin));
 }
 
 /// What fails on one draw may be a condition, or chance; on three it is the path.

@@ -113,6 +113,15 @@ class Scheduler {
             const Provenance& origin);
   void judged_draw(const TaskPtr& task, PendingVerdict& pending, Findings found, Provenance origin,
                    Findings drawn);
+  /// Executes a verdict's item step by step, each from the state that eager left; false: it hands
+  /// nothing from call to call, or there is nothing to find that way.
+  bool restart(const TaskPtr& task, PendingVerdict& pending, const Findings& found,
+               const Provenance& origin);
+  void judged_restart(const TaskPtr& task, PendingVerdict& pending, Findings found,
+                      Provenance origin, const Findings& restarted);
+  /// Judges the item of a task on another case; `then` hears what is found.
+  void judge_aside(const Task& task, std::size_t item, Case other,
+                   std::function<void(Findings)> then);
   void clear_finished();
   /// A job of an instance with one part, for the eager worker on the instance's device.  What may
   /// draw random numbers is executed once more than `repeat`, with other seeds.

@@ -145,6 +145,10 @@ RELATIONS = {
 }
 
 
+#: What goes wrong in the third of five steps of training, and does not recover.
+TRAINING = "skip_step update_twice decay_another keep_stale reuse_batch".split()
+
+
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
@@ -177,6 +181,7 @@ def verdicts(tmp_path_factory):
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
             """.split(),
             *("depend_on_" + relation for relation in RELATIONS),
+            *("train_" + fault for fault in TRAINING),
             *("second_" + fault for fault in SECOND),
         )
     ]
@@ -252,6 +257,15 @@ def test_a_path_that_alone_breaks_a_relation_is_accused(verdicts, relation):
     broken = {each["kind"] for each in verdict["relations"] if each.get("path")}
     assert broken == RELATIONS[relation], verdict
     check(verdicts["bugs/related", "nothing"], "conform")
+
+
+@pytest.mark.parametrize("fault", TRAINING)
+def test_a_step_of_training_that_goes_wrong_is_found(verdicts, fault):
+    """Though errors may grow from step to step: each is judged from eager's state, too."""
+    verdict = verdicts["bugs/trained", "train-" + fault.replace("_", "-")]
+    check(verdict, "value_diverges|mutation_diverges")
+    assert any(each["name"].endswith(", call 3") for each in verdict["differences"]), verdict
+    check(verdicts["bugs/trained", "nothing"], "conform")
 
 
 @pytest.mark.parametrize("path, status", [("nothing", "conform"), ("not-compiled", "not_compiled")])

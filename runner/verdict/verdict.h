@@ -74,6 +74,15 @@ struct RelationFinding {
   bool operator==(const RelationFinding&) const = default;
 };
 
+/// How errors grow in an output of a case that hands values from call to call.
+struct Growth {
+  std::string output;
+  /// The greatest |compiled - eager| of each call: running free, and each from eager's state.
+  std::vector<double> free, restarted;
+
+  bool operator==(const Growth&) const = default;
+};
+
 /// What the judge found, and how.  Written by `judge/`; the files of saved tensors are noted in
 /// the outputs by `run/`.
 struct Findings {
@@ -88,7 +97,8 @@ struct Findings {
   std::vector<Difference> differences;
   /// What was asked of both sides without the other (judge/relations.h).
   std::vector<RelationFinding> relations;
-  bool unstable = false;  ///< the compiled callable disagrees with itself
+  std::vector<Growth> growth;  ///< where values are handed from call to call, and any differs
+  bool unstable = false;       ///< the compiled callable disagrees with itself
   /// How often each status was found, where it was executed several times; empty: once.
   std::map<Status, int> executions;
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous

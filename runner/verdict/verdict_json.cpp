@@ -21,9 +21,10 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
 /// A struct that is an object in JSON.
 template <class T>
-concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
-    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> ||
-    Is<T, Difference> || Is<T, OutputComparison> || Is<T, ExpectationRef> || Is<T, RelationFinding>;
+concept Record =
+    Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> || Is<T, FirstDifference> ||
+    Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> || Is<T, Difference> ||
+    Is<T, OutputComparison> || Is<T, ExpectationRef> || Is<T, RelationFinding> || Is<T, Growth>;
 
 class Writer {
  public:
@@ -346,6 +347,13 @@ void members(Visitor& visit, T& relation) {
   visit("first", relation.first);
 }
 
+template <class Visitor, Is<Growth> T>
+void members(Visitor& visit, T& growth) {
+  visit.always("output", growth.output);
+  visit.always("free", growth.free);
+  visit.always("restarted", growth.restarted);
+}
+
 template <class Visitor, Is<Verdict> T>
 void members(Visitor& visit, T& verdict) {
   visit.always("id", verdict.facts.id);
@@ -366,6 +374,7 @@ void members(Visitor& visit, T& verdict) {
   visit("outputs", verdict.found.outputs);
   visit("differences", verdict.found.differences);
   visit("relations", verdict.found.relations);
+  visit("growth", verdict.found.growth);
   visit("shared", verdict.origin.shared);
   visit("threads", verdict.facts.threads);
   visit("unstable", verdict.found.unstable);

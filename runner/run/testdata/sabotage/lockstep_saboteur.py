@@ -375,6 +375,79 @@ def leave_modes_and_raise(graph, examples):
     return run
 
 
+def skip_step(tensors, before, again):
+    """As a scaler that finds no finite gradient."""
+    for tensor, old in zip(tensors, before):
+        tensor.copy_(old)
+
+
+def update_twice(tensors, before, again):
+    tensors[0].add_(tensors[0] - before[0])
+
+
+def decay_another(tensors, before, again):
+    """Weight decay on a tensor that has none, by little."""
+    tensors[-1].mul_(0.9999)
+
+
+def keep_stale(tensors, before, again):
+    """What the first call left."""
+    for tensor, old in zip(tensors, again["first"]):
+        tensor.copy_(old)
+
+
+def reuse_batch(tensors, before, again):
+    """What the call before had for its backward."""
+    for tensor, other in zip(tensors, again["with the last batch"]()):
+        tensor.copy_(other)
+
+
+def _training(fault):
+    """Right but in the third call, on the state that the program writes."""
+
+    def backend(graph, examples):
+        first, last, calls = [], [], 0
+
+        def run(*inputs):
+            nonlocal calls
+            calls += 1
+            given = [value.detach() for value in inputs if isinstance(value, torch.Tensor)]
+            before = [value.clone() for value in given]
+
+            def with_the_last_batch():
+                now = [value.clone() for value in given]
+                for value, old, other in zip(given, before, last):
+                    value.copy_(old if not torch.equal(value, old) else other)
+                graph.forward(*inputs)
+                other = [value.clone() for value in given]
+                for value, new in zip(given, now):
+                    value.copy_(new)
+                return [other[at] for at in written]
+
+            outputs = graph.forward(*inputs)
+            written = [at for at, old in enumerate(before) if not torch.equal(given[at], old)]
+            tensors = [given[at] for at in written]
+            if not first:
+                first[:] = [value.clone() for value in tensors]
+            if calls % 5 == 3:
+                fault(
+                    tensors,
+                    [before[at] for at in written],
+                    {"first": first, "with the last batch": with_the_last_batch},
+                )
+            last[:] = before
+            return outputs
+
+        return run
+
+    return backend
+
+
+TRAINING = (skip_step, update_twice, decay_another, keep_stale, reuse_batch)
+for _fault in TRAINING:
+    register_backend(_training(_fault), name="lockstep_saboteur_train_" + _fault.__name__)
+
+
 @register_backend(name="lockstep_saboteur_fold_random")
 def fold_random(graph, examples):
     """Draws its random numbers once, and has the same ones for every call; it leaves the generator
