@@ -12,6 +12,7 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(ByPath, EveryReportHasTheTolerancesOfItsPaths) {
   RunRecord record = sample_run();
@@ -27,6 +28,47 @@ TEST(ByPath, EveryReportHasTheTolerancesOfItsPaths) {
   EXPECT_THAT(closing(record, Style(false), {}), HasSubstr("declares " + line));
   EXPECT_THAT(summary(record, false), HasSubstr("It adds in halves."));
   EXPECT_THAT(junit(record, false), HasSubstr(line));
+}
+
+/// A verdict of an instance on a path.
+Verdict judged_as(std::string instance, std::string path, Status status) {
+  Verdict verdict;
+  verdict.facts.id = instance + "/" + path;
+  verdict.facts.instance = std::move(instance);
+  verdict.facts.path = std::move(path);
+  verdict.found.status = status;
+  return verdict;
+}
+
+TEST(ByPath, RatesAreComparedOverTheInstancesThatEveryPathJudged) {
+  RunRecord record;
+  for (const char* name : {"mine", "theirs", "idle"}) record.info.paths.emplace_back().name = name;
+  record.verdicts = {judged_as("a", "mine", Status::conform),
+                     judged_as("b", "mine", Status::value_diverges),
+                     judged_as("c", "mine", Status::value_diverges),
+                     judged_as("a", "theirs", Status::conform),
+                     judged_as("b", "theirs", Status::conform),
+                     judged_as("c", "theirs", Status::refused),
+                     judged_as("a", "idle", Status::unsupported)};
+  const RatesByPath rates = rates_by_path(record);
+  EXPECT_TRUE(rates.differ);
+  ASSERT_EQ(rates.paths.size(), 2U) << "a path that judged nothing takes nothing from the others";
+  EXPECT_EQ(rates.paths[0].own.text(), "33.3 %");
+  EXPECT_EQ(rates.paths[0].common.text(), "50.0 %");
+  EXPECT_EQ(rates.paths[1].own.text(), "100.0 %");
+  EXPECT_EQ(rates.paths[1].common.judged, 2U);
+  const std::string text = summary(record, false);
+  EXPECT_THAT(text, HasSubstr(" of the 2 instances that every path judged |"));
+  EXPECT_THAT(text, HasSubstr(" 33.3 % of 3 | 50.0 % |"));
+  EXPECT_THAT(text, HasSubstr("| idle | 0 | 0 | 0 | 0 | 0 | 1 | – of 0 | – |"));
+
+  RunRecord others = record;
+  for (std::size_t i = 3; i < 6; ++i) others.verdicts[i].facts.instance += "2";
+  EXPECT_THAT(summary(others, false), HasSubstr(" 33.3 % of 3 |\n")) << "nothing to compare by";
+
+  record.verdicts.erase(record.verdicts.begin() + 2);  // now both judged a and b
+  EXPECT_FALSE(rates_by_path(record).differ);
+  EXPECT_THAT(summary(record, false), Not(HasSubstr("every path")));
 }
 
 TEST(ByPath, ToleranceThatAStrangerWroteEndsNothing) {

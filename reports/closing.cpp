@@ -143,8 +143,8 @@ std::string tolerated_section(const RunRecord& record, const Style& style) {
   for (std::size_t i = 0; i < std::min(kTolerated, all.size()); ++i)
     text += "    " + tolerated_line(style, all[i]) + "\n";
   if (all.size() > kTolerated) {
-    text += style.faint(fmt::format("    {}: {} report --tolerated",
-                                    and_more(all.size() - kTolerated), launcher())) +
+    text += style.faint(fmt::format("    {}: {}", and_more(all.size() - kTolerated),
+                                    report_command(record, "--tolerated"))) +
             "\n";
   }
   return text + "\n";
@@ -266,6 +266,13 @@ std::string nothing_conforms(const RunRecord& record, bool strict) {
       parts.push_back(fmt::format("{} {}", grouped(count), column->name));
   }
   return fmt::format("{}: nothing was found to conform", fmt::join(parts, ", "));
+}
+
+std::string report_command(const RunRecord& record, std::string_view flag) {
+  // `latest` is not this run where it was given a directory of its own, and none before it ends.
+  const std::string where =
+      record.directory.empty() ? "" : shell_quote(record.directory.string()) + " ";
+  return fmt::format("{} report {}{}", launcher(), where, flag);
 }
 
 std::string closing(const RunRecord& record, const Style& style, const ClosingOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "record/record.h"
 #include "record/tally.h"
@@ -41,6 +42,9 @@ std::string nothing_conforms(const RunRecord& record, bool strict);
 
 /// How a run ended that is not complete: "stopped after 3 of 12 verdicts"; empty for others.
 std::string unfinished_line(const RunRecord& record);
+
+/// The command that shows more of a run: "ci/lockstep report runs/1 --ladder".
+std::string report_command(const RunRecord& record, std::string_view flag);
 
 /// "12 verdicts", "1 verdict".
 std::string counted(std::size_t count, std::string_view noun);

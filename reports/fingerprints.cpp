@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/launcher.h"
 #include "base/text.h"
 #include "reports/closing.h"
 #include "reports/text.h"
@@ -68,8 +67,9 @@ std::string fingerprints_text(const RunRecord& record, const Style& style, bool 
                   all ? "does not conform" : "fails");
   for (std::size_t i = 0; i < shown; ++i) text += line_of(style, groups[i]);
   if (!all && failing > shown) {
-    text += style.faint(fmt::format("    {}{}: {} report --fingerprints", and_more(failing - shown),
-                                    several > shown ? "" : ", each of one verdict", launcher())) +
+    text += style.faint(fmt::format("    {}{}: {}", and_more(failing - shown),
+                                    several > shown ? "" : ", each of one verdict",
+                                    report_command(record, "--fingerprints"))) +
             "\n";
   }
   return text + "\n";

@@ -45,6 +45,9 @@ TEST(FingerprintsText, OfManyShowsTheFirst) {
   const std::string text = fingerprints_text(record, Style(false), false, false);
   EXPECT_THAT(text, HasSubstr("25 fingerprints of what fails:\n"));
   EXPECT_THAT(text, HasSubstr("    and 5 more: ci/lockstep report --fingerprints\n"));
+  record.directory = "out/my run";  // which `latest` is not
+  EXPECT_THAT(fingerprints_text(record, Style(false), false, false),
+              HasSubstr("    and 5 more: ci/lockstep report 'out/my run' --fingerprints\n"));
 }
 
 TEST(FingerprintsText, IsSafeToShow) {

@@ -17,6 +17,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kRowsListed = 20;  ///< rows of a transition on the console
+constexpr std::size_t kNamesShown = 8;   ///< operators, dtypes or paths of a row
 constexpr std::size_t kMarkdownLimit = 60'000;
 
 /// "torch 2.13.0+cpu, AVX2, level core, 2026-11-21T10:00:00Z".
@@ -52,6 +53,7 @@ Json row_json(const GateRow& row) {
                {"example", row.example->change.id}};
   if (!row.paths.empty()) json["paths"] = row.paths;
   if (!row.dtypes.empty()) json["dtypes"] = row.dtypes;
+  if (!row.operators.empty()) json["operators"] = row.operators;
   if (!row.explained.empty()) json["explained"] = row.explained;
   if (row.known != nullptr) json["known"] = row.known->reason;
   if (!row.links.empty()) json["links"] = row.links;
@@ -155,7 +157,14 @@ std::string gate_counts(const Gate& gate) {
 }
 
 std::string gate_reason(const Gate& gate, const std::vector<GateRow>& rows) {
-  return gate.is_open() ? gate_counts(gate) : closing_sentence(closing_rows(rows));
+  if (!gate.is_open()) return closing_sentence(closing_rows(rows));
+  const auto let_pass = std::count_if(rows.begin(), rows.end(), [](const GateRow& row) {
+    return info(row.transition).fails && row.known != nullptr;
+  });
+  if (let_pass == 0) return gate_counts(gate);
+  return fmt::format("{}; {} {} worse and known to the suite", gate_counts(gate),
+                     counted(static_cast<std::size_t>(let_pass), "fingerprint"),
+                     let_pass == 1 ? "is" : "are");
 }
 
 std::string gate_outcome(const Gate& gate, const std::vector<GateRow>& rows) {
@@ -165,8 +174,15 @@ std::string gate_outcome(const Gate& gate, const std::vector<GateRow>& rows) {
 
 std::string about_row(const GateRow& row) {
   std::vector<std::string> parts = {counted(row.changes.size(), "verdict")};
-  if (!row.dtypes.empty()) parts.push_back(fmt::format("{}", fmt::join(row.dtypes, ", ")));
-  if (!row.paths.empty()) parts.push_back(fmt::format("{}", fmt::join(row.paths, ", ")));
+  for (const std::set<std::string>* names : {&row.operators, &row.dtypes, &row.paths}) {
+    if (names->empty()) continue;
+    const std::size_t shown = std::min(names->size(), kNamesShown);
+    parts.push_back(
+        fmt::format("{}{}",
+                    fmt::join(names->begin(),
+                              std::next(names->begin(), static_cast<std::ptrdiff_t>(shown)), ", "),
+                    names->size() > shown ? " " + and_more(names->size() - shown) : ""));
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -72,6 +72,26 @@ TEST(GateReport, OfARunAndItselfIsOpen) {
               HasSubstr("the gate is open: 26 verdicts unchanged, 0 changes"));
 }
 
+TEST(GateReport, OpenSaysWhatIsWorseAndKnown) {
+  const RunRecord before = sample_run();
+  RunRecord after = before;
+  const auto verdict =
+      std::find_if(after.verdicts.begin(), after.verdicts.end(),
+                   [](const Verdict& each) { return each.found.status == Status::conform; });
+  ASSERT_NE(verdict, after.verdicts.end());
+  verdict->found.status = Status::crash;
+  verdict->account.standing = Standing::known;
+  verdict->account.expectation.emplace().reason = "It is reported.";
+  verdict->facts.operators = {"aten::sin.default"};
+  const std::string says = "1 change; 1 fingerprint is worse and known to the suite";
+  EXPECT_THAT(gate_text(make_gate(before, after, closed_by_default(Closes::unknown), {}),
+                        Style(false), false),
+              HasSubstr(says));
+  const Gate closed = make_gate(before, after, closed_by_default(Closes::any), {});
+  EXPECT_THAT(gate_text(closed, Style(false), false), Not(HasSubstr(says)));
+  EXPECT_THAT(gate_json(closed)["rows"][0]["operators"][0], "sin");
+}
+
 // README.md links to it.
 TEST(Gate, ThePageToLookAtIsCurrent) {
   const RunRecord before = sample_run();

@@ -173,7 +173,7 @@ std::string drawn(const History& history, const HistoryChart& chart) {
 
 /// As rate_text has it.
 std::string percent_text(double value) {
-  return fmt::format("{:.1f} %", std::floor(10 * value + 1e-6) / 10);
+  return fmt::format("{:.1f} %", std::max(std::floor(10 * value + 1e-6), value > 0 ? 1.0 : 0) / 10);
 }
 std::string count_text(double value) { return grouped(static_cast<std::uint64_t>(value)); }
 

@@ -169,8 +169,31 @@ std::string inside_script(const Json& document) {
   return result;
 }
 
+/// How much conforms by path, of all that was judged and of what every path judged.
+Json rates_json(const RunRecord& record) {
+  const RatesByPath rates = rates_by_path(record);
+  const auto json = [](const Rate& rate) {
+    return Json{{"conform", rate.conform}, {"judged", rate.judged}};
+  };
+  Json paths = Json::array();
+  for (const RatesByPath::Of& each : rates.paths)
+    paths.push_back({{"path", each.path}, {"own", json(each.own)}, {"common", json(each.common)}});
+  return {{"differ", rates.differ}, {"paths", std::move(paths)}};
+}
+
+/// From where the page will be to the files of its run; nothing where nobody knows.
+Json files_of(const RunRecord& record, const std::filesystem::path& page) {
+  if (page.empty() || page == "-") return nullptr;
+  std::error_code error;
+  const std::filesystem::path directory = record.directory.empty() ? "." : record.directory,
+                              files = std::filesystem::relative(
+                                  std::filesystem::absolute(directory),
+                                  std::filesystem::absolute(page).parent_path(), error);
+  return error || files.empty() ? Json() : Json(files.generic_string());
+}
+
 /// The data of the page: first what it reads when it is opened, then the blocks.
-std::vector<std::string> data_of(const RunRecord& record) {
+std::vector<std::string> data_of(const RunRecord& record, const std::filesystem::path& page) {
   Json document = run_frame(record);
   std::map<std::string, double> phases;
   for (const Verdict& verdict : record.verdicts)
@@ -190,6 +213,8 @@ std::vector<std::string> data_of(const RunRecord& record) {
   document["grades"] = grade_names();
   document["input_kinds"] = kInputKinds;
   document["judged_too_little"] = judged_too_little(record, false);
+  document["rates"] = rates_json(record);
+  document["files"] = files_of(record, page);
   std::vector<std::string> texts = {inside_script(document)};
   for (std::size_t from = 0; from < record.verdicts.size(); from += kBlock) {
     Json block = Json::array();
@@ -299,7 +324,8 @@ std::string plain_part(const RunRecord& record) {
 
 }  // namespace
 
-std::string html(const RunRecord& record, std::size_t compress_from) {
+std::string html(const RunRecord& record, const std::filesystem::path& page,
+                 std::size_t compress_from) {
   const Tally counts = tally(record, false);
   return filled(
       html_assets::page,
@@ -310,7 +336,7 @@ std::string html(const RunRecord& record, std::size_t compress_from) {
        {"style", std::string(html_assets::style)},
        {"script", std::string(html_assets::script)},
        {"plain", plain_part(record)},
-       {"data", elements_of(data_of(record), compress_from)}});
+       {"data", elements_of(data_of(record, page), compress_from)}});
 }
 
 }  // namespace lockstep

@@ -73,7 +73,7 @@ RunRecord long_run() {
 
 TEST(Html, ItsDataIsRunJson) {
   for (const RunRecord& record : {sample_run(), long_run()}) {
-    const std::string page = html(record, SIZE_MAX);
+    const std::string page = html(record, "", SIZE_MAX);
     Json data = data_of(page);
     EXPECT_EQ(data["statuses"].size(), all_statuses().size());
     EXPECT_EQ(data["standings"].size(), all_standings().size());
@@ -83,7 +83,7 @@ TEST(Html, ItsDataIsRunJson) {
     data["verdicts"] = verdicts_of(page);
     for (const char* table :
          {"statuses", "standings", "kinds", "marks", "grades", "input_kinds", "judged_too_little",
-          "phases", "count", "block", "columns", "derived"})
+          "phases", "count", "block", "columns", "derived", "rates", "files"})
       data.erase(table);
     // The order of a verdict's keys is not told.
     EXPECT_EQ(nlohmann::json(data), nlohmann::json(run_document(record)));
@@ -91,6 +91,17 @@ TEST(Html, ItsDataIsRunJson) {
 }
 
 // README.md links to it.
+TEST(Html, ItNamesTheFilesOfItsRunFromWhereItIs) {
+  RunRecord record = sample_run();
+  record.directory = "/runs/a";
+  const auto files = [&](const char* page) {
+    return data_of(html(record, page, SIZE_MAX))["files"];
+  };
+  EXPECT_EQ(files("/runs/a/report.html"), ".");
+  EXPECT_EQ(files("/pages/of b/report.html"), "../../runs/a");
+  EXPECT_EQ(files("-"), nullptr) << "nobody knows where it will be";
+}
+
 TEST(Html, ThePageToLookAtIsCurrent) { expect_golden("sample.run.html", html(sample_run())); }
 
 TEST(Html, NeedsNothingFromElsewhere) {
@@ -129,7 +140,7 @@ TEST(Html, ShowsTotalsAndFailuresWithoutScripts) {
 }
 
 TEST(Html, NothingBreaksOut) {
-  const std::string page = html(hostile_run(), SIZE_MAX);
+  const std::string page = html(hostile_run(), "", SIZE_MAX);
   const Json verdicts = verdicts_of(page);
   ASSERT_FALSE(verdicts.empty());
   EXPECT_THAT(verdicts[0]["reason"].get<std::string>(),

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/json.h"
-#include "base/launcher.h"
 #include "base/text.h"
+#include "reports/closing.h"
 #include "reports/text.h"
 
 namespace lockstep {
@@ -96,8 +96,8 @@ std::string ladder_text(const RunRecord& record, const Style& style, bool all) {
                         style.faint(fmt::format("{}", fmt::join(begins, "; "))));
   }
   if (shown < diverging.size()) {
-    text += style.faint(fmt::format("    {}: {} report --ladder",
-                                    and_more(diverging.size() - shown), launcher())) +
+    text += style.faint(fmt::format("    {}: {}", and_more(diverging.size() - shown),
+                                    report_command(record, "--ladder"))) +
             "\n";
   }
   return text + "\n";

@@ -74,33 +74,39 @@ std::string as_many(const Items& items, std::size_t limit, Write write) {
   return text;
 }
 
-/// How much conforms of what is judged.
-struct Rate {
-  std::size_t conform = 0, judged = 0;
-
-  void add(const Verdict& verdict) {
-    conform += verdict.found.status == Status::conform;
-    judged += info(verdict.found.status).judged();
-  }
-  std::string text() const { return rate_text(conform, judged); }
-};
-
+/// Counts and rates by path; where paths judged other instances, also what can be compared.
 std::string table(const RunRecord& record, bool strict) {
-  std::map<std::string, Rate> shares;
-  for (const Verdict& verdict : record.verdicts) shares[verdict.facts.path].add(verdict);
+  const RatesByPath rates = rates_by_path(record);
+  std::map<std::string_view, const RatesByPath::Of*> of;
+  for (const RatesByPath::Of& each : rates.paths) of[each.path] = &each;
   std::string head = "| path |", rule = "|:--|";
   for (const ColumnInfo* column : columns_as_read()) {
     head += fmt::format(" {} |", column->name);
     rule += "--:|";
   }
-  return fmt::format("{} conforming, of what is judged |\n{}--:|\n{}", head, rule,
-                     as_many(tally_by_path(record, strict), kListLimit, [&](const auto& part) {
-                       const auto& [path, counts] = part;
-                       std::string row = fmt::format("| {} |", markdown(path));
-                       for (const ColumnInfo* column : columns_as_read())
-                         row += fmt::format(" {} |", counts[column->column]);
-                       return fmt::format("{} {} |\n", row, shares[path].text());
-                     }));
+  head += " conforming, of what is judged |";
+  rule += "--:|";
+  const bool common = rates.differ && rates.paths.front().common.judged > 0;
+  if (common) {
+    head += fmt::format(" of the {} that every path judged |",
+                        counted(rates.paths.front().common.judged, "instance"));
+    rule += "--:|";
+  }
+  return head + "\n" + rule + "\n" +
+         as_many(tally_by_path(record, strict), kListLimit, [&](const auto& part) {
+           const auto& [path, counts] = part;
+           std::string row = fmt::format("| {} |", markdown(path));
+           for (const ColumnInfo* column : columns_as_read())
+             row += fmt::format(" {} |", counts[column->column]);
+           const auto rate = of.find(path);
+           const RatesByPath::Of none{path, {}, {}};
+           const RatesByPath::Of& each = rate == of.end() ? none : *rate->second;
+           row += " " + each.own.text();
+           if (rates.differ) row += fmt::format(" of {}", grouped(each.own.judged));
+           if (common) row += " | " + each.common.text();
+           row += " |";
+           return row + "\n";
+         });
 }
 
 /// How far results may be off besides, as the paths declare it.

@@ -406,7 +406,8 @@ def test_a_verdict_that_was_explained_says_who_did_it(page, tmp_path):
         and "without it the divergence ends" in part
         and "Takes 2 threads" in part
         and "Besides: `eager` differs, too" in part
-        and "after each step: ▁█" in part
+        and "after each step: 1: 0 %, 2: 100 %" in part
+        and re.findall(r'<circle class="([^"]*)"', part) == ["step", "step guilty"]
         and "Pass: inductor, lowerings, " in part
         and "Nobody looked into: " in part
     )
@@ -473,6 +474,12 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
     verdict = next(record for record in records if '"heat"' in json.dumps(record))
     verdict["outputs"][0].update(
         ulp_histogram=[0, 5, 0, 20],
+        heat={
+            "rows": 1,
+            "columns": 6,
+            "differing": [5, 5, 5, 5, 1, 0],
+            "greatest": [1e-6, 1e-3, 1, 0, "inf", 0],
+        },
         error_curve={
             "input": "x",
             "from": [-2, -1, 0.5, 4],
@@ -487,11 +494,22 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
         ("3 to 4 ulp: 0", "0"),
         ("5 to 8 ulp: 20", "100"),
     ]
+    # As dark as the exponent of the difference says, however many elements differ.
+    heat = one(r'<div class="heat".*?</div>', dom).group(0)
+    assert re.findall(r"opacity: ([\d.]+)", heat) == ["0.2", "0.6", "1", "0.2"]
+    assert (
+        "5 of 6 cells have differences, the greatest |Δ| 1 in row 0, column 2, "
+        "NaN or infinity in 1" in heat
+    )
+    assert re.search(r'<span class="scale">0.000001<i [^>]*></i>1</span>', dom)
     curve = one(r'<figure class="curve".*?</figure>', dom).group(0)
     assert (
-        "along x: " in curve
+        "along the exponents of x: " in curve
         and "eager (at most 0.5)" in curve
         and f"{verdict['path']} (at most inf)" in curve
+        and f"from -2 to 4: eager at most 0.5 ulp, first from -2 on; {verdict['path']} at most inf "
+        "ulp, first from 0.5 on"
+        in curve
     )
     assert list(re.findall(r"<title>([^<]*)</title>", curve)) == [
         f"from {at}: eager {eager}, {verdict['path']} {compiled}"
@@ -514,8 +532,29 @@ def test_an_output_shows_how_far_apart_elements_are_and_the_errors_along_the_inp
         < heights["side-1"][0]
         == heights["side-0"][0]
     )
+    # From -2 to -1 is an exponent, from 0.5 to 4 are three.
+    begins = [float(x) for x in re.findall(r"[ML]([\d.]+) ", lines["side-1"])]
+    assert abs(begins[3] - begins[2] - 3 * (begins[1] - begins[0])) < 1
+    assert {"0", "1", "−1", "2²"} <= set(re.findall(r"<text [^>]*>([^<]*)</text>", curve))
     # What says nothing draws nothing; what is the same on both sides says so.
     verdict["outputs"][0].update(ulp_histogram=[5])
     del verdict["outputs"][0]["error_curve"]["compiled"]
     dom = html.unescape(Page(records, tmp_path / "page").dom(f"#id={verdict['id']}"))
     assert 'class="histogram"' not in dom and "the same everywhere" in dom
+
+
+def test_what_a_log_may_say_of_pictures_and_files_breaks_nothing(tmp_path):
+    records = sample()
+    verdict = next(record for record in records if '"heat"' in json.dumps(record))
+    verdict["outputs"][0].update(
+        tensors=["tensors/a b/[x]@cpu#.npy", f"tensors/{NASTY}"],
+        error_curve={"input": NASTY, "from": [0, 0, "inf", -1, 2], "eager": [-1], "compiled": []},
+        heat={"rows": 1, "columns": 3, "differing": [1], "greatest": []},
+    )
+    dom = Page(records, tmp_path / "page").dom(f"#id={verdict['id']}")
+    kept = one(r'<p class="label kept">.*?</p>', dom).group(0)
+    links = re.findall(r'href="([^"]*)"', kept)
+    assert links[0] == "./tensors/a%20b/%5Bx%5D%40cpu%23.npy" and len(links) == 2
+    assert links[1].startswith("./tensors/%3C/script%3E%3Cscript%3Edocument.title%3D")
+    assert "<img" not in dom and "<title>broken out" not in dom
+    assert "NaN" not in "".join(re.findall(r' d="([^"]*)"', dom))

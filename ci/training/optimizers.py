@@ -82,9 +82,9 @@ def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value
     """AdamW by the fused kernel, likewise."""
     m = [p.state(f"m_{name}", name) for name in parameters]
     v = [p.state(f"v_{name}", name) for name in parameters]
-    p.carry["step"] = "step"
-    step = p.number("step", 0.0)
-    p.do("add_.Scalar", step, 1)
+    steps = [p.number(f"step_{name}", 0.0) for name in parameters]
+    p.carry |= {f"step_{name}": f"step_{name}" for name in parameters}
+    p.do("_foreach_add_.Scalar", steps, 1)
     p.do(
         "_fused_adamw_",
         [f"%{name}" for name in parameters],
@@ -92,7 +92,7 @@ def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value
         m,
         v,
         [],
-        [step] * len(parameters),
+        steps,
         lr=0.01,
         beta1=0.9,
         beta2=0.999,

@@ -134,14 +134,13 @@ function toleratedText({ tolerated: item }) {
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
 
-/** Counts that the page shows: by kind, by status, by path and kind, by path what conforms, by
- *  fingerprint and kind with its operators, and of what conforms by chip. */
+/** Counts that the page shows: by kind, by status, by path and kind, by fingerprint and kind with
+ *  its operators, and of what conforms by chip. */
 function countAll() {
   const result = {
     kind: new Map(),
     status: new Map(),
     path: new Map(),
-    passed: new Map(),
     fingerprint: new Map(),
     conforming: new Map(),
   };
@@ -151,7 +150,6 @@ function countAll() {
     add(result.status, verdict.status);
     if (!result.path.has(verdict.path)) result.path.set(verdict.path, new Map());
     add(result.path.get(verdict.path), verdict.kind);
-    if (verdict.status === "conform") add(result.passed, verdict.path);
     for (const name of verdict.fingerprints ?? []) {
       if (!result.fingerprint.has(name))
         result.fingerprint.set(name, { kinds: new Map(), operators: new Set() });
@@ -166,16 +164,6 @@ function countAll() {
   return result;
 }
 let totals = null;
-
-/** How much of what could be judged on a path conforms, from 0 to 1; nothing where none could. */
-function passRate(path) {
-  const counts = totals.path.get(path) ?? new Map();
-  const judged = [...counts].reduce(
-    (sum, [kind, count]) => sum + (kind === "skipped" ? 0 : count),
-    0,
-  );
-  return judged > 0 ? { passed: totals.passed.get(path) ?? 0, judged } : null;
-}
 
 /** A part of a whole as every report has it (record/judged.h): rounded down, so that only all is
  *  100 %, and what is not nothing is 0.1 % at least. */

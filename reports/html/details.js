@@ -203,12 +203,6 @@ function lines(before, sentences) {
   return (sentences ?? []).map((sentence) => h("p", {}, before, sentence));
 }
 
-/** Shares from 0 to 1 as blocks of that height. */
-function curve(shares) {
-  const blocks = "▁▁▂▃▄▅▆▇█";
-  return shares.map((share) => blocks[Math.floor(8 * Math.min(Math.max(share, 0), 1))]).join("");
-}
-
 /** Who did it, where the run was told to explain: the sentence, what it rests on, and what nobody
  *  looked into. */
 function explanation(found) {
@@ -251,12 +245,11 @@ function explanation(found) {
     lines("", found.borne_out),
     lines("Takes ", found.conditions),
     lines("Besides: ", found.besides),
-    found.curve?.length > 1 &&
-      h("p", {}, "How much of it there is after each step: ", curve(found.curve)),
+    found.curve?.length > 1 && stepsCurve(found),
     cells.length > 0 &&
       h(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" },
         h(
           "table",
           { class: "steps" },

@@ -5,7 +5,7 @@ set(style style.css)
 set(gate_page gate.html)
 set(gate_style gate.css)
 set(gate_script gate.js)
-set(script data.js filter.js elements.js report.js details.js numbers.js accuracy.js overview.js grid.js operators.js paper.js view.js)
+set(script data.js filter.js elements.js report.js details.js pictures.js numbers.js accuracy.js overview.js grid.js operators.js paper.js view.js)
 
 set(text "// Made from reports/html/ by embed.cmake.\n#include \"reports/html/assets.h\"\n\n")
 string(APPEND text "namespace lockstep::html_assets {\n\n")

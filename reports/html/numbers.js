@@ -31,47 +31,6 @@ function pair(name, eager, compiled) {
   return h("dl", { class: "pair" }, row("eager", a), row(name, b));
 }
 
-/** Where the differences lie: a cell is the darker, the more of its elements differ. */
-function heat(map) {
-  const most = Math.max(...map.differing);
-  const grid = h(
-    "div",
-    {
-      class: "heat",
-      role: "img",
-      "aria-label": `${map.differing.filter((count) => count > 0).length} of ${map.differing.length} cells have differences`,
-    },
-    map.differing.map((count, place) => {
-      const nonfinite = count > 0 && map.greatest[place] === "inf";
-      const cell = h("i", {
-        class: nonfinite ? "nonfinite" : null,
-        title:
-          `row ${Math.floor(place / map.columns)}, column ${place % map.columns}: ${grouped(count)} differ` +
-          (nonfinite
-            ? ", NaN or infinity among them"
-            : count
-              ? `, greatest |Δ| ${short(map.greatest[place])}`
-              : ""),
-      });
-      if (nonfinite) cell.append("∞");
-      else if (count) cell.style.opacity = 0.25 + (0.75 * count) / most;
-      else cell.className = "none";
-      return cell;
-    }),
-  );
-  grid.style.gridTemplateColumns = `repeat(${map.columns}, 14px)`;
-  return h(
-    "div",
-    {},
-    h(
-      "p",
-      { class: "label" },
-      `where they lie: the output in ${map.rows} × ${map.columns} parts${map.greatest.includes("inf") ? "; ∞: NaN or infinity differs" : ""}`,
-    ),
-    grid,
-  );
-}
-
 const classNames = {
   nan: "NaN",
   infinity: "infinity",
@@ -130,168 +89,6 @@ function accuracy(verdict, rows, gold) {
   );
 }
 
-/** An element of a drawing. */
-function svg(tag, properties, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
-  element.append(
-    ...children
-      .flat(Infinity)
-      .map((child) => (child instanceof Node ? child : document.createTextNode(tidy(child)))),
-  );
-  return element;
-}
-
-/** How far apart what differs is: a column for 1, 2, 3 to 4, 5 to 8, … ulp. */
-function histogram(counts) {
-  const most = Math.max(...counts);
-  const range = (place) =>
-    place < 2 ? grouped(place + 1) : `${grouped(2 ** (place - 1) + 1)} to ${grouped(2 ** place)}`;
-  const begin = counts.findIndex((count) => count > 0);
-  if (begin === counts.length - 1) return null; // the greatest distance is told already
-  const columns = counts.slice(begin).map((count, place) => {
-    const column = h("i", { title: `${range(begin + place)} ulp: ${grouped(count)}` }, h("b", {}));
-    column.firstChild.style.height = `${count > 0 ? Math.max(4, (100 * count) / most) : 0}%`;
-    return column;
-  });
-  const figure = h(
-    "figure",
-    { class: "histogram" },
-    h(
-      "figcaption",
-      { class: "label" },
-      `how many elements are how far apart; the highest column has ${grouped(most)}`,
-    ),
-    h(
-      "div",
-      {
-        role: "img",
-        "aria-label": counts
-          .map((count, place) => count > 0 && `${range(place)} ulp: ${grouped(count)}`)
-          .filter(Boolean)
-          .join("; "),
-      },
-      columns,
-    ),
-    h(
-      "p",
-      { class: "label ends" },
-      h("span", {}, `${range(begin)} ulp`),
-      h("span", {}, `${range(counts.length - 1)} ulp`),
-    ),
-  );
-  figure.style.setProperty("--columns", columns.length);
-  return figure;
-}
-
-/** Errors on a scale of tens from a hundredth of an ulp; what is wrong about NaN or infinity lies
- *  above all. */
-function errorCurve(verdict, { input, from, eager, compiled }) {
-  const [width, height, left, bottom] = [560, 170, 52, 22];
-  const sides = [
-    ["eager", eager],
-    [verdict.path, compiled ?? eager],
-  ];
-  const finite = sides
-    .flatMap(([, errors]) => errors)
-    .map(Number)
-    .filter(Number.isFinite);
-  const endless = sides.some(([, errors]) =>
-    errors.some((error) => !Number.isFinite(Number(error))),
-  );
-  const low = -2;
-  const high = Math.max(1, Math.ceil(Math.log10(Math.max(1, ...finite)))) + (endless ? 1 : 0);
-  const top = 8;
-  const y = (error) => {
-    const tens = Number.isFinite(Number(error))
-      ? Math.log10(Math.max(Number(error), 10 ** low))
-      : high;
-    return top + ((height - bottom - top) * (high - tens)) / (high - low);
-  };
-  const x = (place) => left + ((width - left - 8) * place) / from.length;
-  const line = (errors) =>
-    errors
-      .map(
-        (error, place) =>
-          `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(error).toFixed(1)}H${x(place + 1).toFixed(1)}`,
-      )
-      .join("");
-  const step = Math.max(1, Math.ceil((high - low) / 6));
-  const tens = Array.from({ length: high - low + 1 }, (_, place) => low + place).filter(
-    (ten) => (ten - low) % step === 0 && !(endless && ten > high - 1),
-  );
-  const label = (ten) =>
-    ten >= 0 && ten < 5 ? grouped(10 ** ten) : ten < 0 ? String(10 ** ten) : `1e${ten}`;
-  const marks = [0, 0.25, 0.5, 0.75]
-    .map((part) => Math.round(part * from.length))
-    .filter((place, at, all) => all.indexOf(place) === at);
-  const worst = (errors) =>
-    ulpText(errors.some((error) => error === "inf") ? "inf" : Math.max(...errors.map(Number)));
-  return h(
-    "figure",
-    { class: "curve" },
-    h(
-      "figcaption",
-      { class: "label" },
-      `greatest error in ulp against the fp64 gold, along ${input}: `,
-      sides.map(([name, errors], place) =>
-        h(
-          "span",
-          { class: `side-${place}` },
-          h("i", { "aria-hidden": "true" }),
-          `${name} (at most ${worst(errors)})`,
-          place ? "" : " ",
-        ),
-      ),
-      compiled ? "" : ", the same everywhere",
-    ),
-    svg(
-      "svg",
-      {
-        viewBox: `0 0 ${width} ${height}`,
-        role: "img",
-        "aria-label": `greatest error along ${tidy(input)}`,
-      },
-      tens.map((ten) => [
-        svg("line", { class: "rule", x1: left, x2: width - 8, y1: y(10 ** ten), y2: y(10 ** ten) }),
-        svg("text", { x: left - 6, y: y(10 ** ten) + 4, "text-anchor": "end" }, label(ten)),
-      ]),
-      endless
-        ? [
-            svg("line", {
-              class: "rule endless",
-              x1: left,
-              x2: width - 8,
-              y1: y("inf"),
-              y2: y("inf"),
-            }),
-            svg("text", { x: left - 6, y: y("inf") + 4, "text-anchor": "end" }, "∞"),
-          ]
-        : [],
-      marks.map((place) =>
-        svg(
-          "text",
-          { x: x(place), y: height - 6, "text-anchor": place ? "middle" : "start" },
-          short(from[place]),
-        ),
-      ),
-      svg("path", { class: "side-1", d: line(compiled ?? eager) }),
-      svg("path", { class: "side-0", d: line(eager) }),
-      from.map((value, place) =>
-        svg(
-          "rect",
-          { class: "probe", x: x(place), y: 0, width: x(1) - x(0), height: height - bottom },
-          svg(
-            "title",
-            {},
-            `from ${short(value)}: eager ${ulpText(eager[place])}, ${verdict.path} ${ulpText((compiled ?? eager)[place])}`,
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
 /** The element that decided: it comes before those that differ first. */
 function decisive(verdict, shown) {
   if (shown.eager === undefined && shown.compiled === undefined) return null;
@@ -339,8 +136,14 @@ function numbers(verdict, shown) {
       ["relative", shown.max_rel === undefined ? "" : short(shown.max_rel)],
       ["ulp", shown.max_ulp === undefined ? "" : grouped(shown.max_ulp)],
       ["vacuous", shown.vacuous ? "all zeros, all NaN or empty" : ""],
-      ["tensors", shown.tensors?.join(", ")],
     ]),
+    shown.tensors?.length > 0 &&
+      h(
+        "p",
+        { class: "label kept" },
+        "kept tensors: ",
+        shown.tensors.map((name) => [keptFile(name), " "]),
+      ),
     decisive(verdict, shown),
     shown.heat?.differing?.length > 0 && heat(shown.heat),
     shown.ulp_histogram && histogram(shown.ulp_histogram),

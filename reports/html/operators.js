@@ -42,9 +42,9 @@ function operatorsOf(verdicts) {
       const { cells } = rows.get(name);
       for (const dtype of [everyDtype, ...(verdict.dtypes ?? [noInput])]) {
         if (!cells.has(dtype))
-          cells.set(dtype, { judged: 0, conform: 0, failing: 0, skipped: 0, beside: 0 });
+          cells.set(dtype, { judged: 0, conform: 0, failing: 0, unjudged: 0, beside: 0 });
         const cell = cells.get(dtype);
-        if (verdict.kind === "skipped") ++cell.skipped;
+        if (!statuses.get(verdict.status).judged) ++cell.unjudged;
         else if (accuses && !accuses.has(basePart(name))) ++cell.beside;
         else ++cell.judged;
         if (verdict.status === "conform") ++cell.conform;
@@ -64,13 +64,17 @@ function operatorsOf(verdicts) {
 
 /** What a cell says, in short and in a sentence. */
 function rateOf(cell) {
-  if (!cell.judged)
-    return { kind: "skipped", text: "–", told: `nothing judged, ${grouped(cell.skipped)} skipped` };
-  const kind = cell.failing ? "failing" : cell.conform < cell.judged ? "known" : "conform";
+  const { judged, conform, failing, beside, unjudged } = cell;
+  const told = [
+    judged ? `${grouped(conform)} of ${grouped(judged)} judged conform` : "nothing judged",
+    failing && `${grouped(failing)} fail`,
+    beside && `${grouped(beside)} diverge for others`,
+    unjudged && `${grouped(unjudged)} not judged`,
+  ];
   return {
-    kind,
-    text: percent(cell.conform, cell.judged).replace(" ", "\u202f"),
-    told: `${grouped(cell.conform)} of ${grouped(cell.judged)} judged conform${cell.failing ? `, ${grouped(cell.failing)} fail` : ""}${cell.beside ? `, ${grouped(cell.beside)} diverge for others` : ""}${cell.skipped ? `, ${grouped(cell.skipped)} skipped` : ""}`,
+    kind: failing ? "failing" : !judged ? "skipped" : conform < judged ? "known" : "conform",
+    text: judged ? percent(conform, judged).replace(" ", "\u202f") : "–",
+    told: told.filter(Boolean).join(", "),
   };
 }
 

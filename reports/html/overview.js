@@ -72,11 +72,7 @@ function fingerprintsSection(open) {
     `Fingerprints: ${grouped(run.fingerprints.length)}`,
     h("ol", { class: "fingerprints" }, ordered.slice(0, shown).map(item)),
     ordered.length > shown &&
-      h(
-        "p",
-        { class: "label" },
-        `and ${grouped(ordered.length - shown)} more: ci/lockstep report --fingerprints`,
-      ),
+      h("p", { class: "label" }, `and ${grouped(ordered.length - shown)} more, which run.json has`),
   );
 }
 

@@ -382,6 +382,38 @@ function summary() {
     button.setAttribute("aria-pressed", String(hasTerm(state.q, button.dataset.term)));
 }
 
+/** How much conforms by path: where paths judged other instances, of those that every path judged,
+ *  which alone can be compared; where there are none, with how many each is of. */
+function drawRates(toggle) {
+  const { differ, paths } = run.rates;
+  const common = differ && paths[0].common.judged > 0;
+  const all = grouped(paths[0]?.common.judged ?? 0);
+  $("rates").dataset.label = common
+    ? `conform by path, of the ${all} instance${all === "1" ? "" : "s"} that every path judged`
+    : differ
+      ? "conform by path, each of other instances"
+      : "conform by path";
+  $("rates").replaceChildren(
+    ...paths.map(({ path, own, common: shared }) => {
+      const { conform, judged } = common ? shared : own;
+      return h(
+        "button",
+        {
+          type: "button",
+          class: "chip",
+          title: `${tidy(path)}: ${percent(own.conform, own.judged)} of ${grouped(own.judged)} judged conform; its verdicts`,
+          "data-term": `path:${path}`,
+          onclick: toggle(`path:${path}`),
+        },
+        path,
+        " ",
+        h("b", {}, percent(conform, judged)),
+        differ && !common && ` of ${grouped(judged)}`,
+      );
+    }),
+  );
+}
+
 function fillSummary() {
   const { kind: byKind, status: byStatus, conforming } = totals;
   const toggle = (term) => () => {
@@ -436,26 +468,7 @@ function fillSummary() {
         ),
       ),
   );
-  $("rates").replaceChildren(
-    ...[...pathOrder.keys()]
-      .map((name) => [name, passRate(name)])
-      .filter(([, passed]) => passed)
-      .map(([name, { passed, judged }]) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: "chip",
-            title: `${tidy(name)}: conforming of ${grouped(judged)} judged; its verdicts`,
-            "data-term": `path:${name}`,
-            onclick: toggle(`path:${name}`),
-          },
-          name,
-          " ",
-          h("b", {}, percent(passed, judged)),
-        ),
-      ),
-  );
+  drawRates(toggle);
   // What conforms, by grade, and what of it was only let pass.
   const chip = (term, title, text) =>
     conforming.has(term) &&

@@ -18,7 +18,8 @@ Result<void> write_reports(const RunRecord& record, const fs::path& directory, b
   for (const ReportFormat& format : report_formats()) {
     if (format.files.empty() || !format.has_content(record)) continue;
     for (const std::string& name : format.files) {
-      auto written = write_file(directory / name, format.make(record, strict, name));
+      const fs::path file = directory / name;
+      auto written = write_file(file, format.make(record, strict, file));
       if (!written) return written;
     }
   }

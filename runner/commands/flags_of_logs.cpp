@@ -100,9 +100,10 @@ void add_flags(Flags& flags, GateOptions& options) {
   flags.under(headings::kFails);
   flags
       .value("--fail-on", options.fail_on,
-             "What closes the gate, with commas between them: `release`, the default; `nightly`, "
-             "the same but what an expectation accounts for; transitions, `new_crash`, of which "
-             "`new_crash:unknown` are those that nothing accounts for; `none`")
+             "What closes the gate, with commas between them: `release`; `nightly`, the same but "
+             "what an expectation accounts for (the default where the later torch is a nightly, "
+             "else `release`); transitions, `new_crash`, of which `new_crash:unknown` are those "
+             "that nothing accounts for; `none`")
       ->type_name("TRANSITION")
       ->allow_extra_args(false)
       ->delimiter(',');

@@ -15,6 +15,8 @@
 #include "commands/errors.h"
 #include "commands/explain_closing.h"
 #include "commands/gate_sides.h"
+#include "record/alike.h"
+#include "record/history.h"
 #include "record/log.h"
 #include "reports/gate_page.h"
 #include "requests/decode.h"
@@ -44,9 +46,10 @@ constexpr std::string_view kUnknown = ":unknown";
 /// Names of --fail-on that mean what closes a gate by default.
 constexpr std::string_view kRelease = "release", kNightly = "nightly";
 
-/// What --fail-on says closes the gate.
-std::optional<ClosedBy> closed_by(const GateOptions& options) {
-  if (options.fail_on.empty()) return closed_by_default(Closes::any);
+/// What --fail-on says closes the gate; where it says nothing, what is meant for the later torch.
+std::optional<ClosedBy> closed_by(const GateOptions& options, std::string_view torch = {}) {
+  if (options.fail_on.empty())
+    return closed_by_default(is_nightly(torch) ? Closes::unknown : Closes::any);
   ClosedBy closed_by;
   std::vector<std::string> names = {"none", std::string(kRelease), std::string(kNightly)};
   for (const TransitionInfo& each : all_transitions()) names.emplace_back(each.name);
@@ -138,7 +141,8 @@ Exit compare(const GateOptions& options, const GateSides& sides, ReadingMemory& 
   const Reporting reporting = reporting_of(options);
   const auto before = whole_run(sides.old.log);
   auto after = whole_run(sides.later.log);
-  const auto closing = closed_by(options);
+  const auto closing =
+      closed_by(options, after ? said_by(after->environment, "eager", "torch") : std::string());
   const auto allowances = allowances_of(options);
   if (!before || !after || !closing || !allowances) return Exit::usage;
   Gate gate = make_gate(*before, *after, *closing, *allowances,

@@ -11,7 +11,7 @@ from lxml import etree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from suites import BINARY, FAKE, Suite, case
+from suites import BINARY, FAKE, Suite, case, log_of
 
 SCHEMA = (
     pathlib.Path(__file__).resolve().parents[2]
@@ -101,6 +101,23 @@ def test_what_fails_can_be_chosen(suite):
         and "new_crush" in wrong.stderr
         and "did you mean `new_crash`?" in wrong.stderr
     )
+
+
+def test_a_nightly_is_closed_by_what_is_unknown_alone(suite):
+    records = log_of(suite.root / "bad")
+    told = {"because": "bug", "reason": "It is reported.", "file": "known.json"}
+    for record in records:
+        if record["type"] == "environment" and record["name"] == "eager":
+            record["values"]["torch"] = "2.16.0.dev20261120"
+        if record.get("status") == "value_diverges":
+            record.update(standing="known", expectation={"status": record["status"], **told})
+    (suite.root / "night").mkdir()
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (suite.root / "night" / "run.jsonl").write_text(text)
+    night = suite("gate", "good", "night")
+    assert night.returncode == 0, night.stdout + night.stderr
+    assert " worse and known to the suite" in night.stdout
+    assert suite("gate", "good", "night", "--fail-on", "release").returncode == 1
 
 
 def test_what_somebody_has_looked_at_passes(suite):

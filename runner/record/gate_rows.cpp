@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/text.h"
@@ -44,6 +45,13 @@ void add_to(GateRow& row, const GatedChange& each) {
   }
   row.paths.insert(facts.path);
   row.dtypes.insert(facts.dtypes.begin(), facts.dtypes.end());
+  std::set<std::string> operators;
+  if (each.change.after) operators = accused_by(*each.told);
+  if (operators.empty()) {
+    for (const std::string& name : facts.operators)
+      operators.insert(operators_of(std::span(&name, 1), ""));
+  }
+  row.operators.merge(operators);
   std::vector<std::string> links = facts.links;
   if (row.known != nullptr) links.push_back(row.known->link);
   for (const std::string& link : links) {

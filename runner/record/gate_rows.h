@@ -20,7 +20,10 @@ struct GateRow {
   const Allowance* allowed = nullptr;
   const ExpectationRef* known = nullptr;  ///< which accounts for all of them, or null
   std::set<std::string> paths, dtypes;    ///< of the verdicts
-  std::set<std::string> links;            ///< reports: of the expectations and the cases; https
+  /// Whom the verdicts accuse; of those that accuse nobody, as what conforms or is gone, those of
+  /// the programs.
+  std::set<std::string> operators;
+  std::set<std::string> links;  ///< reports: of the expectations and the cases; https
   /// Who did it, where `explain` has said so of one of them: a sentence; else empty.
   std::string explained;
   const GatedChange* example = nullptr;  ///< the smallest (is_smaller); of no verdict the first

@@ -98,11 +98,12 @@ TEST(Gate, SaysWhatIsNotAlike) {
 }
 
 TEST(GateRows, AreOneForWhatHappenedOnce) {
-  const RunRecord before = judged_run({{"a[n=1]@cpu/inductor", Status::conform},
-                                       {"a[n=1]@cpu/aot_eager", Status::conform},
-                                       {"b@cpu/inductor", Status::conform},
-                                       {"c@cpu/inductor", Status::conform},
-                                       {"c[n=2]@cpu/inductor", Status::conform}});
+  RunRecord before = judged_run({{"a[n=1]@cpu/inductor", Status::conform},
+                                 {"a[n=1]@cpu/aot_eager", Status::conform},
+                                 {"b@cpu/inductor", Status::conform},
+                                 {"c@cpu/inductor", Status::conform},
+                                 {"c[n=2]@cpu/inductor", Status::conform}});
+  before.verdicts[3].facts.operators = {"aten::neg.default"};
   RunRecord after = judged_run({{"a[n=1]@cpu/inductor", Status::crash},
                                 {"a[n=1]@cpu/aot_eager", Status::crash},
                                 {"b@cpu/inductor", Status::crash}});
@@ -117,12 +118,14 @@ TEST(GateRows, AreOneForWhatHappenedOnce) {
   EXPECT_THAT(rows[0].name, HasSubstr("relu:crash"));
   EXPECT_THAT(rows[0].changes, SizeIs(2));
   EXPECT_THAT(rows[0].paths, ElementsAre("aot_eager", "inductor"));
+  EXPECT_THAT(rows[0].operators, ElementsAre("relu"));
   EXPECT_EQ(rows[0].known, nullptr);
   EXPECT_THAT(rows[1].name, HasSubstr("sin:crash")) << "what is known comes after what is not";
   EXPECT_THAT(rows[1].links, ElementsAre("https://example.org/1"));
   EXPECT_EQ(rows[1].explained, "Inductor, `sin`");
   EXPECT_EQ(rows[2].name, "c") << "what is gone has no fingerprint: its case";
   EXPECT_THAT(rows[2].changes, SizeIs(2));
+  EXPECT_THAT(rows[2].operators, ElementsAre("neg")) << "of the program, as nobody is accused";
   const ClosingRows closing = closing_rows(rows);
   EXPECT_EQ(closing.rows, 3U);
   EXPECT_EQ(closing.verdicts, 5U);

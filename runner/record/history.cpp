@@ -131,6 +131,8 @@ bool is_release(std::string_view torch) {
   return std::get<1>(key_of(torch)) == 4 && !torch.empty() && is_digit(torch.front());
 }
 
+bool is_nightly(std::string_view torch) { return day_of(torch).has_value(); }
+
 std::size_t HistoryMaker::number_of(const std::string& id) {
   return numbers_.emplace(id, numbers_.size()).first->second;
 }

@@ -104,4 +104,7 @@ bool is_older(std::string_view torch, std::string_view than);
 /// Whether it is that of a release: 2.15.0, 2.15.0+cpu.
 bool is_release(std::string_view torch);
 
+/// Whether it is that of a nightly: 2.16.0.dev20261120+cpu.
+bool is_nightly(std::string_view torch);
+
 }  // namespace lockstep

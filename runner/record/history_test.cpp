@@ -71,6 +71,9 @@ TEST(History, OrdersVersions) {
   EXPECT_TRUE(is_release("2.10.0+cpu"));
   for (const char* each : {"2.10.0rc1", "2.10.0a0+git1", "2.10.0.dev20261101", ""})
     EXPECT_FALSE(is_release(each)) << each;
+  EXPECT_TRUE(is_nightly("2.10.0.dev20261101+cpu"));
+  for (const char* each : {"2.10.0rc1", "2.10.0a0+git1", "2.10.0", "2.10.0.dev1", ""})
+    EXPECT_FALSE(is_nightly(each)) << each;
 }
 
 TEST(History, SaysSinceWhenAndUntilWhen) {

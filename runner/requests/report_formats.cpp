@@ -24,7 +24,9 @@ std::string make_ctrf(const RunRecord& record, bool strict, const fs::path&) {
   return ctrf(record, strict);
 }
 
-std::string make_html(const RunRecord& record, bool, const fs::path&) { return html(record); }
+std::string make_html(const RunRecord& record, bool, const fs::path& file) {
+  return html(record, file);
+}
 
 std::string make_json(const RunRecord& record, bool, const fs::path&) { return run_json(record); }
 

@@ -84,8 +84,8 @@ struct Accuracy {
 };
 
 /// The greatest errors of both sides along an input of a pointwise case: between the least and the
-/// greatest finite number that it has, cut into at most 64 parts, each of as many numbers of its
-/// dtype.
+/// greatest finite number that it has, cut into at most 256 parts, each of as many numbers of its
+/// dtype; into at most 64 where both sides' errors are the same.
 struct ErrorCurve {
   std::string input;             ///< the first floating one that has the output's shape
   std::vector<double> from;      ///< the least input of each part that has any, ascending

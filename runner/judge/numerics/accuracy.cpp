@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "judge/numerics/gold.h"
 #include "judge/numerics/numbers.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kFirst = 4;
 
 // Of an ErrorCurve.
 constexpr std::int64_t kLeastElements = 256;
-constexpr std::uint64_t kMostParts = 64;
+constexpr std::size_t kMostParts = 256;
+constexpr std::size_t kPartsInOne = 4;  ///< where both sides are alike: their curve says little
 
 using Block = std::array<double, static_cast<std::size_t>(TensorWalk::kBlock) * 2>;
 
@@ -86,6 +88,35 @@ class UlpError {
   const Dtype& dtype_;
   int greatest_exponent_, smallest_exponent_;
 };
+
+/// A part of an ErrorCurve: its least input, and the greatest errors.
+struct CurvePart {
+  double from = HUGE_VAL, eager = -1, compiled = -1;
+
+  void add(const CurvePart& other) {
+    from = std::min(from, other.from);
+    eager = std::max(eager, other.eager);
+    compiled = std::max(compiled, other.compiled);
+  }
+};
+
+/// The curve of those parts that have any input.
+ErrorCurve curve_of(const std::string& input, std::span<const CurvePart> parts) {
+  const bool alike = std::all_of(parts.begin(), parts.end(), [](const CurvePart& part) {
+    return three_digits(part.eager) == three_digits(part.compiled);
+  });
+  ErrorCurve curve{input, {}, {}, {}};
+  const std::size_t step = alike ? kPartsInOne : 1;
+  for (std::size_t begin = 0; begin < parts.size(); begin += step) {
+    CurvePart part;
+    for (const CurvePart& each : parts.subspan(begin, step)) part.add(each);
+    if (part.eager < 0) continue;
+    curve.from.push_back(three_digits(part.from));
+    curve.eager.push_back(three_digits(part.eager));
+    if (!alike) curve.compiled.push_back(three_digits(part.compiled));
+  }
+  return curve;
+}
 
 }  // namespace
 
@@ -194,10 +225,7 @@ std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView&
   };
   const std::uint64_t width = place_of(greatest) / kMostParts + 1;
 
-  struct Part {
-    double from = HUGE_VAL, eager = -1, compiled = -1;
-  };
-  std::array<Part, kMostParts> parts;
+  std::array<CurvePart, kMostParts> parts;
   const UlpError error(dtype);
   Block e, c, g, x;
   walk.visit(0, walk.elements(), [&](std::int64_t, std::int64_t count, const auto& of) {
@@ -209,21 +237,11 @@ std::optional<ErrorCurve> error_curve(const TensorView& eager, const TensorView&
     for (std::size_t i = 0; i < elements; ++i) {
       const std::uint64_t bits = bits_at(of[3], i);
       if (!has_place(bits)) continue;
-      Part& part = parts[place_of(ordered(of_input, bits)) / width];
-      part.from = std::min(part.from, x[i]);
-      part.eager = std::max(part.eager, error(e[i], g[i]));
-      part.compiled = std::max(part.compiled, error(c[i], g[i]));
+      parts[place_of(ordered(of_input, bits)) / width].add(
+          {x[i], error(e[i], g[i]), error(c[i], g[i])});
     }
   });
-  ErrorCurve curve{along->first, {}, {}, {}};
-  for (const Part& part : parts) {
-    if (part.eager < 0) continue;
-    curve.from.push_back(three_digits(part.from));
-    curve.eager.push_back(three_digits(part.eager));
-    curve.compiled.push_back(three_digits(part.compiled));
-  }
-  if (curve.compiled == curve.eager) curve.compiled.clear();
-  return curve;
+  return curve_of(along->first, parts);
 }
 
 NearerSide nearer_side(const Accuracy& differing, const Dtype& dtype, const ValueOrigin* origin) {

@@ -238,17 +238,26 @@ TEST(ErrorCurve, HasTheGreatestErrorsAlongTheInput) {
   const auto curve = error_curve(e, c, gold, {{"x", &x.view}});
   ASSERT_TRUE(curve);
   EXPECT_EQ(curve->input, "x");
-  ASSERT_EQ(curve->from.size(), 64u);
+  ASSERT_EQ(curve->from.size(), 256u);
   EXPECT_TRUE(std::is_sorted(curve->from.begin(), curve->from.end()));
   EXPECT_EQ(curve->from.front(), -65500);  // -65504 in three digits
-  EXPECT_EQ(curve->eager, std::vector<double>(64));
-  ASSERT_EQ(curve->compiled.size(), 64u);
-  for (std::size_t i = 0; i < 64; ++i) {
-    const double from = curve->from[i], to = i < 63 ? curve->from[i + 1] : HUGE_VAL;
+  EXPECT_EQ(curve->eager, std::vector<double>(256));
+  ASSERT_EQ(curve->compiled.size(), 256u);
+  for (std::size_t i = 0; i < 256; ++i) {
+    const double from = curve->from[i], to = i < 255 ? curve->from[i + 1] : HUGE_VAL;
     const double worst = to > 32768 && from >= 0             ? HUGE_VAL
                          : to > 1 && from >= 0 && from < 1.5 ? 2
                                                              : 0;
     EXPECT_EQ(curve->compiled[i], worst) << from;
+  }
+  const auto alike = error_curve(c, c, gold, {{"x", &x.view}});
+  ASSERT_TRUE(alike);
+  EXPECT_EQ(alike->from.size(), 64u) << "four parts in one, for one curve says little";
+  EXPECT_TRUE(alike->compiled.empty());
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(alike->from[i], curve->from[4 * i]);
+    EXPECT_EQ(alike->eager[i],
+              *std::max_element(&curve->compiled[4 * i], &curve->compiled[4 * i] + 4));
   }
 }
 
