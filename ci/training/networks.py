@@ -67,7 +67,11 @@ def cnn(p: Program, calls: int, batches: int = 1) -> Network:
         p.fresh(f"x{batch}", calls)
         of = p.given(
             f"y{batch}",
-            {"dtype": "int64", "shape": [8], "fill": {"integers": {"low": 0, "high": 4}, "seed": 7}},
+            {
+                "dtype": "int64",
+                "shape": [8],
+                "fill": {"integers": {"low": 0, "high": 4}, "seed": 7},
+            },
         )
         p.fresh(f"y{batch}", calls)
         h = p.op("conv2d", x, kernel)

@@ -79,9 +79,10 @@ def sgd_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value) 
 
 
 def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value) -> None:
-    """AdamW by the fused kernel, likewise."""
+    """AdamW by the fused kernel, likewise; with AMSGrad, for functionalisation takes no other."""
     m = [p.state(f"m_{name}", name) for name in parameters]
     v = [p.state(f"v_{name}", name) for name in parameters]
+    most = [p.state(f"n_{name}", name) for name in parameters]
     steps = [p.number(f"step_{name}", 0.0) for name in parameters]
     p.carry |= {f"step_{name}": f"step_{name}" for name in parameters}
     p.do("_foreach_add_.Scalar", steps, 1)
@@ -91,14 +92,14 @@ def adamw_fused(p: Program, parameters: list[str], grads: list[Value], lr: Value
         grads,
         m,
         v,
-        [],
+        most,
         steps,
         lr=0.01,
         beta1=0.9,
         beta2=0.999,
         weight_decay=0.01,
         eps=1e-8,
-        amsgrad=False,
+        amsgrad=True,
         maximize=False,
     )
 

@@ -112,7 +112,7 @@ class Relating {
   std::vector<CallSpec>& calls() { return result_.declared.calls; }
 
   /// Appends a call, and what it has to give.
-  void add(const RelationSpec& spec, CallSpec call, std::string what, std::vector<Rows> rows) {
+  void add(const RelationSpec& spec, CallSpec call, std::string what, std::vector<RowRange> rows) {
     calls().push_back(std::move(call));
     result_.relations.push_back({.kind = spec.kind,
                                  .what = std::move(what),
@@ -198,7 +198,7 @@ class Relating {
     const std::int64_t all = rows_in(spec);
     for (std::size_t draw = 0; draw < draws_.size(); ++draw) {
       Picks picks;
-      std::vector<Rows> of;
+      std::vector<RowRange> of;
       for (std::int64_t row = 0; row < all; ++row) {
         picks.emplace_back(draw, all - 1 - row);
         of.push_back({.at = row, .of = draws_[draw], .from = all - 1 - row});

@@ -13,7 +13,7 @@
 namespace lockstep {
 
 /// Rows of a result that have to be rows of the result of another call.
-struct Rows {
+struct RowRange {
   std::int64_t at = 0;     ///< the first of them in the later call
   std::int64_t count = 1;  ///< how many there are
   std::size_t of = 0;      ///< the other call
@@ -26,7 +26,7 @@ struct RelationOfCalls {
   std::string what;        ///< for people: "rows 0 to 2 of 64 alone"
   std::size_t call = 0;    ///< of the case with these calls
   std::size_t of = 0;      ///< the call of which the whole result is that of `call`
-  std::vector<Rows> rows;  ///< instead: along which rows they are those of other calls
+  std::vector<RowRange> rows;  ///< instead: along which rows they are those of other calls
   /// RelationSpec::of.
   std::vector<std::pair<std::string, std::int64_t>> outputs;
 };

@@ -49,7 +49,7 @@ struct JudgeRequest {
   /// What calls have to give that stand behind the case's own; null: nothing.
   const std::vector<RelationOfCalls>* relations = nullptr;
   std::vector<OtherExecution> others;
-  std::vector<std::string> promises;  ///< the relations that the path promises
+  std::vector<std::string> keeps;  ///< the relations that the path keeps
   /// Policy that the case asks for an output ("y", "grad x", "input x") on this path, or empty: the
   /// contract decides.
   std::function<std::optional<Policy>(std::string_view output)> policy_of;

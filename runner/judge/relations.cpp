@@ -87,7 +87,7 @@ bool visit_pairs(const RelationOfCalls& relation, const Repetition& calls, const
     visit(*mine, *other);
     return true;
   }
-  for (const Rows& rows : relation.rows) {
+  for (const RowRange& rows : relation.rows) {
     other = tensor_of(calls, rows.of, name);
     if (other == nullptr || mine->dtype != other->dtype) return false;
     const auto here = rows_of(*mine, along, rows.at, rows.count);
@@ -202,7 +202,7 @@ void ask_others(const JudgeRequest& request, const Observation& eager, const Obs
 std::string reason_of(const RelationFinding& of) {
   const std::string eager = of.eager == 0
                                 ? "which eager keeps"
-                                : fmt::format("which the path promises; eager breaks {}", of.eager);
+                                : fmt::format("which the path keeps; eager breaks {}", of.eager);
   const std::string some =
       of.asked == 1 ? "" : fmt::format(" in {} of {} calls", of.path, of.asked);
   return fmt::format("breaks the relation `{}`{}, {}: {}", name_of(of.kind), some, eager, of.first);
@@ -224,8 +224,8 @@ JudgedRelations judge_relations(const JudgeRequest& request, const Observation& 
       if (gold == OfGold::breaks) continue;
       of.undecided = gold == OfGold::unknown;
     }
-    const bool promised = contains(request.promises, std::string(name_of(of.kind)));
-    if (!of.undecided && of.path > 0 && (of.eager == 0 || promised))
+    const bool kept = contains(request.keeps, std::string(name_of(of.kind)));
+    if (!of.undecided && of.path > 0 && (of.eager == 0 || kept))
       judged.differences.push_back({Status::relation_breaks,
                                     with_call(of.output, 0, eager.repetitions.front().size()),
                                     reason_of(of)});

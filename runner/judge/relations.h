@@ -12,7 +12,7 @@ namespace lockstep {
 struct JudgedRelations {
   /// One for each kind of relation and output that was asked.
   std::vector<RelationFinding> found;
-  /// Those that the path alone breaks, or that it promises.
+  /// Those that the path alone breaks, or that it keeps.
   std::vector<Difference> differences;
 };
 

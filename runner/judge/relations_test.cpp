@@ -35,12 +35,12 @@ std::vector<RelationOfCalls> asked() {
 }
 
 Findings judged_with(const Observation& eager, const Observation& compiled,
-                     const Observation* gold = nullptr, std::vector<std::string> promises = {}) {
+                     const Observation* gold = nullptr, std::vector<std::string> keeps = {}) {
   static const std::vector<RelationOfCalls> relations = asked();
   JudgeRequest request = between(eager, compiled);
   request.contract = Contract::values;
   request.relations = &relations;
-  request.promises = std::move(promises);
+  request.keeps = std::move(keeps);
   request.golds[Gold::fp64] = gold;
   return judged(request);
 }
@@ -78,11 +78,11 @@ TEST_F(Relations, APathThatAloneBreaksOneIsAccused) {
             Status::relation_breaks);
 }
 
-TEST_F(Relations, WhatEagerBreaksTooIsWaivedUnlessThePathPromisesIt) {
+TEST_F(Relations, WhatEagerBreaksTooIsWaivedUnlessThePathKeepsIt) {
   EXPECT_EQ(judged_with(broken, broken, &gold).status, Status::conform);
   const Findings found = judged_with(broken, broken, &gold, {"batch"});
   EXPECT_EQ(found.status, Status::relation_breaks);
-  EXPECT_THAT(found.reason, HasSubstr("which the path promises; eager breaks 1"));
+  EXPECT_THAT(found.reason, HasSubstr("which the path keeps; eager breaks 1"));
   EXPECT_EQ(judged_with(broken, broken, &gold, {"rows"}).status, Status::conform);
   EXPECT_EQ(judged_with(broken, kept, &gold).relations[0].eager, 1);
 }

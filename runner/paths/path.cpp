@@ -149,6 +149,16 @@ void decode_environment(Reader& reader, const Node& variables, Path& path) {
   }
 }
 
+/// The relations that the path keeps.
+void decode_keeps(Reader& reader, const Node& root, Path& path) {
+  const auto keeps = reader.child(root, "keeps");
+  if (!keeps || !reader.list(*keeps, "a list of relations")) return;
+  for (std::size_t i = 0; i < (*keeps)->size(); ++i) {
+    const auto name = reader.word(reader.element(*keeps, i), relation_names(), "a relation");
+    if (name) path.keeps.push_back(*name);
+  }
+}
+
 }  // namespace
 
 std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) {
@@ -159,7 +169,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
                  "worker",   "backend",     "mode",       "dynamic",     "fullgraph", "import",
                  "config",   "environment", "devices",    "unsupported", "refuses",   "executes",
                  "may_call", "above",       "options",    "export",      "reference", "variants",
-                 "layer",    "fall_back",   "tolerances", "promises"})) {
+                 "layer",    "fall_back",   "tolerances", "keeps"})) {
     return std::nullopt;
   }
   Path path;
@@ -217,14 +227,7 @@ std::optional<Path> decode_path(const JsonFile& file, Diagnostics& diagnostics) 
     path.above = (*above)->is_null() ? "" : reader.text(*above).value_or("");
   if (const auto operators = reader.child(root, "fall_back"))
     reader.texts(*operators, "a list of overloads, such as \"aten::exp.default\"");
-  if (const auto promises = reader.child(root, "promises");
-      promises && reader.list(*promises, "a list of relations")) {
-    for (std::size_t i = 0; i < (*promises)->size(); ++i) {
-      if (const auto name =
-              reader.word(reader.element(*promises, i), relation_names(), "a relation"))
-        path.promises.push_back(*name);
-    }
-  }
+  decode_keeps(reader, root, path);
   if (const auto layer = reader.child(root, "layer"))
     path.layer = reader.text(*layer, "what this path adds to the one below it").value_or("");
   path.declarations = decode_declarations(reader, root);

@@ -53,7 +53,7 @@ struct Path {
   std::string above;
   std::string layer;  ///< what it adds to that one, for people: "AOT autograd"; may be empty
   std::optional<bool> dynamic;        ///< as torch.compile takes it; nothing: torch's automatic
-  std::vector<std::string> promises;  ///< relations that it keeps even where eager breaks them
+  std::vector<std::string> keeps;  ///< relations that it keeps even where eager breaks them
   Declarations declarations;          ///< what it does not support
   bool added = false;                 ///< by the command line, from a file of the user's
   /// The whole file, which the worker gets; `executes` of a path that compiles always says who

@@ -71,7 +71,7 @@ JudgeRequest request_of(const Evidence& evidence) {
   if (evidence.related != nullptr) request.relations = &evidence.related->relations;
   for (const auto& [kind, compiled] : evidence.other_compiled)
     request.others.push_back({kind, evidence.other_eager.at(kind).get(), compiled.get()});
-  request.promises = evidence.promises;
+  request.keeps = evidence.keeps;
   request.policy_of = [&evidence](std::string_view output) {
     return policy_for(*evidence.declared, output, evidence.path);
   };

@@ -42,7 +42,7 @@ struct Evidence {
   PerGold<std::shared_ptr<const Observation>> golds;  ///< null: not asked for
   std::shared_ptr<const RelatedCase> related;         ///< null: there are no relations
   OtherExecutions other_eager, other_compiled;
-  std::vector<std::string> promises;  ///< relations that the path promises
+  std::vector<std::string> keeps;  ///< relations that the path keeps
 };
 
 /// What the judge says of an item, and whether that is its last word.

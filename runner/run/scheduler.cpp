@@ -433,7 +433,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
                     .related = task->related,
                     .other_eager = reference.others,
                     .other_compiled = pending.others,
-                    .promises = path.promises};
+                    .keeps = path.keeps};
   for (const GoldInfo& each : all_golds()) {
     if (!pending.golds[each.gold]) continue;
     if (!reference.golds[each.gold].made) return;
