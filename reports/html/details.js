@@ -369,6 +369,7 @@ function verdictDetails(verdict, open) {
           verdict.relations.map((each) => h("li", {}, relationText(each))),
         ),
       ),
+    verdict.growth?.map(growthCurve),
     verdict.fingerprints &&
       h(
         "p",

@@ -319,6 +319,70 @@ function stepsCurve({ curve, steps, guilty }) {
   );
 }
 
+/** How errors grow from call to call: running free, and each call from eager's state. */
+function growthCurve({ output, free, restarted }) {
+  const sizes = [...free, ...restarted].map(Number).filter((each) => each > 0);
+  const finite = sizes.filter(Number.isFinite).map(Math.log10);
+  const endless = finite.length < sizes.length;
+  const low = Math.floor(Math.min(0, ...finite)) - 1;
+  const high = Math.ceil(Math.max(low + 2, ...finite)) + (endless ? 1 : 0);
+  const tens = (each) => (Number.isFinite(Number(each)) ? Math.log10(Number(each)) : high);
+  const place = (each) =>
+    Number(each) > 0 || each === "inf" ? (tens(each) - low) / (high - low) : 0;
+  const step = Math.max(1, Math.ceil((high - low) / 5));
+  const marks = [{ text: "0", place: 0 }];
+  for (let ten = low + step; ten < high; ten += step)
+    marks.push({ text: `1e${ten}`, place: (ten - low) / (high - low) });
+  if (endless) marks.push({ text: "∞", place: 1, endless });
+  const calls = Math.max(free.length, restarted.length);
+  const at = (call) => (call + 0.5) / calls;
+  const size = { width: drawnWidth(), height: 150, left: 52, bottom: 22, top: 10 };
+  const below = Array.from({ length: calls }, (_, call) => ({
+    text: `${call + 1}`,
+    place: at(call),
+  }));
+  const { x, y, drawn } = frame(size, marks, below);
+  const sides = [
+    { name: "each call from eager's state", sizes: restarted },
+    { name: "running free", sizes: free },
+  ];
+  const said = (each) => each.map((one) => (Number(one) === 0 ? "0" : short(one))).join(", ");
+  return h(
+    "figure",
+    { class: "curve" },
+    h(
+      "figcaption",
+      { class: "label" },
+      `greatest |Δ| of ${output}, call by call: `,
+      sides.map(({ name }, side) =>
+        h("span", { class: `side-${side}` }, h("i", { "aria-hidden": "true" }), `${name} `),
+      ),
+    ),
+    svg(
+      "svg",
+      {
+        viewBox: `0 0 ${size.width} ${size.height}`,
+        role: "img",
+        "aria-label": `greatest difference of ${tidy(output)}, call by call: ${sides.map((each) => `${each.name} ${said(each.sizes)}`).join("; ")}`,
+      },
+      drawn,
+      sides.map(({ name, sizes }, side) => [
+        svg("path", {
+          class: `side-${side}`,
+          d: `M${sizes.map((each, call) => `${x(at(call)).toFixed(1)} ${y(place(each)).toFixed(1)}`).join("L")}`,
+        }),
+        sizes.map((each, call) =>
+          svg(
+            "circle",
+            { class: "step", cx: x(at(call)).toFixed(1), cy: y(place(each)).toFixed(1), r: 2 },
+            svg("title", {}, `call ${call + 1}, ${name}: ${short(each)}`),
+          ),
+        ),
+      ]),
+    ),
+  );
+}
+
 /** A file that a run kept, as a link where the page knows where it is. Whoever read the log has
  *  refused what is not below `tensors/`. */
 function keptFile(name) {
