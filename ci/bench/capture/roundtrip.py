@@ -11,25 +11,24 @@ command than ci/lockstep. The Python that runs this needs torch. What TABLE.json
 done again, so that a round trip can be ended and gone on with."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "runner" / "python")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1]), str(HERE.parents[2] / "runner" / "python")]
 
 from capture.tool import lockstep  # noqa: E402
+from forks import Forks  # noqa: E402
 
 from lockstep.capturing import cases, proof, spool  # noqa: E402
 
-#: How long a script runs at most, in seconds.
-SECONDS = 300
 #: So many are run at once, and told.
-BATCH = 20
+BATCH = 30
 #: Classes of differences that are about NaN or infinity.
 NONFINITE = {"nan", "infinity"}
 
@@ -89,16 +88,15 @@ def run(words: list[str], path: str, out: pathlib.Path) -> dict[str, list]:
     return {each["instance"]: shown(each) for each in records if each["type"] == "verdict"}
 
 
-def capture(script: pathlib.Path, folder: pathlib.Path, name: str) -> str:
+def capture(forks: Forks, script: pathlib.Path, folder: pathlib.Path, name: str) -> str:
     """Writes the case that a script shows into a folder; why there is none, else empty."""
     worked = script.with_suffix("")
     limits = {"bytes": 1 << 30, "graphs": 64, "functions": False, "calls": False}
     program = pathlib.Path(cases.__file__).with_name("script.py")
     words = [sys.executable, str(program), str(worked), json.dumps(limits), str(script)]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"its script takes more than {SECONDS} s"
+    streams = script.with_suffix(".said")
+    streams.mkdir()
+    done = forks.run(words, streams)
     if not worked.is_dir():
         return f"its script imports no torch: {done.stderr[-200:]}"
     found = cases.captured_of(spool.regions_of(worked), worked, "captured")
@@ -121,7 +119,7 @@ def take_over(file: pathlib.Path, of: str) -> None:
     file.write_text(cases.text(made))
 
 
-def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
+def rows_of(ids: list[str], path: str, work: pathlib.Path, forks: Forks) -> list[Row]:
     """The round trip of instances."""
     before = run(ids, path, work / "old")
     rows = [Row(each, before.get(each)) for each in ids]
@@ -134,7 +132,7 @@ def rows_of(ids: list[str], path: str, work: pathlib.Path) -> list[Row]:
             row.old, row.why = None, "not written: " + written.stderr.strip()[-200:]
             continue
         try:
-            row.why = capture(script, captured, f"c{at}")
+            row.why = capture(forks, script, captured, f"c{at}")
         except Exception as error:
             row.why = f"Lockstep failed: {error!r}"
         take_over(captured / f"c{at}.json", row.id)
@@ -187,6 +185,15 @@ def _known(table: pathlib.Path | None) -> dict[str, Row]:
     return {each["id"]: Row(each["id"], each["old"], each["new"], each["why"]) for each in found}
 
 
+def _tell(rows: list[Row], table: pathlib.Path | None) -> None:
+    """Prints rows, and appends them to a table."""
+    for row in rows:
+        print(in_words(row), flush=True)
+        if table:
+            with table.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(dataclasses.asdict(row) | {"same": row.same}) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("select", nargs="*", metavar="SELECT")
@@ -200,15 +207,12 @@ def main() -> int:
     known = _known(asked.to)
     rows = [known[each] for each in ids if each in known]
     left = [each for each in ids if each not in known]
-    for at in range(0, len(left), BATCH):
-        with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
-            batch = rows_of(left[at : at + BATCH], asked.path, pathlib.Path(work))
-        rows += batch
-        for row in batch:
-            print(in_words(row), flush=True)
-            if asked.to:
-                with asked.to.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(dataclasses.asdict(row) | {"same": row.same}) + "\n")
+    with contextlib.closing(Forks()) as forks:
+        for at in range(0, len(left), BATCH):
+            with tempfile.TemporaryDirectory(prefix="lockstep-roundtrip-") as work:
+                batch = rows_of(left[at : at + BATCH], asked.path, pathlib.Path(work), forks)
+            rows += batch
+            _tell(batch, asked.to)
     print(summary_of(rows))
     return 0
 
