@@ -50,6 +50,7 @@ void add_to(GateRow& row, const GatedChange& each) {
   if (operators.empty()) {
     for (const std::string& name : facts.operators)
       operators.insert(operators_of(std::span(&name, 1), ""));
+    operators.erase("");  // of what asks for a size
   }
   row.operators.merge(operators);
   std::vector<std::string> links = facts.links;

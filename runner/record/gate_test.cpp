@@ -103,7 +103,7 @@ TEST(GateRows, AreOneForWhatHappenedOnce) {
                                  {"b@cpu/inductor", Status::conform},
                                  {"c@cpu/inductor", Status::conform},
                                  {"c[n=2]@cpu/inductor", Status::conform}});
-  before.verdicts[3].facts.operators = {"aten::neg.default"};
+  before.verdicts[3].facts.operators = {"aten::neg.default", "aten::sym_size.int"};
   RunRecord after = judged_run({{"a[n=1]@cpu/inductor", Status::crash},
                                 {"a[n=1]@cpu/aot_eager", Status::crash},
                                 {"b@cpu/inductor", Status::crash}});
