@@ -244,7 +244,8 @@ def input_name(node: Any) -> str:
     words = [
         word
         for word in _parts(compat.source_name(node))
-        if word not in ("L", "G", "self", "_modules", "_parameters", "_buffers", "__closure__")
+        if word
+        not in ("L", "G", "self", "__dict__", "_modules", "_parameters", "_buffers", "__closure__")
         and word not in ("cell_contents", "func", "args", "kwargs")
     ]
     return "_".join(words) or node.name.strip("_")
