@@ -181,8 +181,11 @@ class _Writer:
         return found
 
     def mode(self, node: Any) -> bool:
-        """Whether a node changes a mode instead of computing; the steps after it are in it."""
+        """Whether a node changes a mode instead of computing, and the steps after it are in it; or
+        does neither."""
         target, context = node.target, dict(self.steps.context)
+        if target is compat.COUNTS_USES:
+            return True
         if target is compat.SET_GRAD:
             now = bool(node.args[0])
             if self.grad is None:

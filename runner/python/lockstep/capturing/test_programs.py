@@ -462,3 +462,18 @@ def test_an_operator_that_may_draw_and_does_not_draws_nothing(record, case_of):
     assert ran.only().region["draws"] is False
     assert [path.name for path in ran.only().paths] == ["inductor"]
     assert "compare" not in case_of(ran.only())
+
+
+def test_what_counts_uses_is_no_step(record):
+    ran = record(
+        """
+        def f(x, past):
+            torch._C._log_api_usage_once("a cache")
+            return torch.cat([past, x]) * past.shape[0]
+        f = torch.compile(f, dynamic=True)
+        f(torch.ones(1), torch.ones(4))
+        f(torch.ones(1), torch.ones(5))
+        """
+    )
+    assert ran.only().region["route"] == "graph"
+    assert len(ran.only().calls) == 2 and not ran.reasons
