@@ -1,7 +1,7 @@
 """Writes `cases/models/`: what models of transformers and timm compute, captured.
 
 python ci/model_cases.py [NAME…]    # needs what ci/requirements-models.txt names, beside torch
-python ci/model_cases.py --calls    # every distinct call of all, and how often each model makes it"""
+python ci/model_cases.py --calls    # every distinct call of all, and who makes it how often"""
 
 import pathlib
 import sys

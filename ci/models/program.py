@@ -23,7 +23,7 @@ from models import zoo
 #: Where all random numbers come from.
 SEED = 27
 #: Calls of a model that generates: words that are given first, and then one by one.
-STEPS = 4
+STEPS = 5
 
 
 def with_torchvision() -> None:
@@ -131,10 +131,11 @@ def notice(name: str) -> str:
 
 def generate(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> None:
     """Reads a text, and then writes word by word; what was read stays in a cache."""
-    step = torch.compile(model.eval())
+    read, write = torch.compile(model.eval()), torch.compile(model, dynamic=True)
     past = None
     with torch.no_grad():
         for _ in range(STEPS):
+            step = read if past is None else write
             found = step(**inputs, past_key_values=past, use_cache=True)
             past = found.past_key_values
             inputs = {"input_ids": found.logits[:, -1:].argmax(-1)}

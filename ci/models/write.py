@@ -23,7 +23,8 @@ def captured(name: str, ways: list[str], folder: pathlib.Path) -> tuple[list[dic
     """The graphs of a model, and whose it is. Raises `Failed`."""
     words = [f"{way}:{dtype}" for way in ways for dtype in dtypes_of(name, way)]
     said = capture.execute([name, *words], folder, calls=False)
-    regions = spool.regions_of(folder)
+    # Modules that are called before anything is compiled only set the model up.
+    regions = [each for each in spool.regions_of(folder) if not each["as_if"]]
     wrong = [f"{each['source']}: {each['reason']}" for each in spool.reasons_of(folder)]
     wrong += [each["replay"] for each in regions if each["replay"]]
     if not regions or wrong:

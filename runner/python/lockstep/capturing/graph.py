@@ -1,5 +1,6 @@
 """The graph that Dynamo hands to a backend, as steps."""
 
+import operator
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -166,7 +167,12 @@ class _Writer:
         self.values[node] = self.steps.call(target, args, kwargs, result, node.name, used)
 
     def sizes(self, node: Any, args: Any, result: Any) -> list:
-        """All sizes of a tensor, each by a step of its own where it may vary."""
+        """All sizes of a tensor, each by a step of its own where it may vary; or some that there
+        are already."""
+        if node.target is operator.add:
+            return [*args[0], *args[1]]
+        if node.target is operator.getitem:
+            return list(args[0][args[1]])
         found: list[Any] = []
         for at, size in enumerate(result):
             if compat.symbol(size) is None:
@@ -220,8 +226,6 @@ def _autocast(device: str, dtype: Any, enabled: Any) -> dict:
 
 
 def _takes_one(user: Any) -> bool:
-    import operator
-
     return user.target is operator.getitem and type(user.args[1]) is int
 
 

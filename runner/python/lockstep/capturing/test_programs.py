@@ -477,3 +477,17 @@ def test_what_counts_uses_is_no_step(record):
     )
     assert ran.only().region["route"] == "graph"
     assert len(ran.only().calls) == 2 and not ran.reasons
+
+
+def test_sizes_that_are_put_together_are_no_steps(record):
+    ran = record(
+        """
+        def f(x):
+            return x.reshape(x.size()[:-1] + (2, 2)) * 3
+        f = torch.compile(f, dynamic=True)
+        f(torch.randn(2, 3, 4))
+        f(torch.randn(5, 6, 4))
+        """
+    )
+    assert ran.only().region["route"] == "graph"
+    assert len(ran.only().calls) == 2 and not ran.reasons
