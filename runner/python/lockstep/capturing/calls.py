@@ -17,14 +17,14 @@ MOST_CALLS = 10_000
 
 class Calls(TorchDispatchMode):
     """Notes each call of an operator that is like no earlier one: another operator, other dtypes,
-    shapes, strides or arguments. They are one region, `calls`, on disk when `close` is called, and
-    every so many calls."""
+    shapes, strides or arguments; and how often it is made. They are one region, `calls`, on disk
+    when `close` is called, and every so many calls."""
 
     def __init__(self, spool: Spool) -> None:
         super().__init__()
         self.spool = spool
         self.file = spool.begin()
-        self.seen: set[str] = set()
+        self.seen: dict[str, dict] = {}
         self.json: dict[str, Any] = {"sweep": []}
 
     def __torch_dispatch__(
@@ -61,11 +61,13 @@ class Calls(TorchDispatchMode):
         }
         shapes = [(t.dtype, t.shape, t.stride()) for t in found.values()]
         key = f"{call} {shapes}"
+        if key in self.seen:
+            self.seen[key]["times"] += 1
         if not found or key in self.seen or len(self.seen) >= MOST_CALLS:
             return
-        self.seen.add(key)
         described = tensors.describe({n: each.detach() for n, each in found.items()}, self.spool)
-        self.json["sweep"].append({"call": call, "inputs": described})
+        self.seen[key] = {"call": call, "inputs": described, "times": 1}
+        self.json["sweep"].append(self.seen[key])
         if len(self.seen) % 50 == 1:
             self.close()
 

@@ -84,6 +84,7 @@ class Way:
     exact: bool
     strict: bool
     policy: str | None = None  # of everything that is compared, instead of the default policies
+    small: int = SMALL
 
     @property
     def word(self) -> str:
@@ -269,7 +270,7 @@ def _content(described: dict, values: pathlib.Path, way: Way, seed: int) -> dict
     if fill and ("constant" in fill or "arange" in fill):  # exact as they are
         return {"fill": fill, **special}
     if (
-        described["storage"] <= SMALL
+        described["storage"] <= way.small
         or (way.exact or fill is None)
         and (described["storage"] <= IN_TEXT)
     ):

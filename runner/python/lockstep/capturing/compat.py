@@ -21,6 +21,8 @@ ENTER_AUTOCAST = torch.amp.autocast_mode._enter_autocast
 EXIT_AUTOCAST = torch.amp.autocast_mode._exit_autocast
 ENTER_INFERENCE = torch.autograd.grad_mode._enter_inference_mode
 EXIT_INFERENCE = torch.autograd.grad_mode._exit_inference_mode
+#: What counts the uses of a part of torch, and computes nothing.
+COUNTS_USES = torch._C._log_api_usage_once
 #: Configuration of which a program may have changed something: module → the prefix of its names.
 CONFIGURED = ("torch._inductor.config", "torch._functorch.config")
 #: What says where files go and how much is printed, and nothing of what is computed.

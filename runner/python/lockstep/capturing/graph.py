@@ -1,5 +1,6 @@
 """The graph that Dynamo hands to a backend, as steps."""
 
+import operator
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -166,7 +167,12 @@ class _Writer:
         self.values[node] = self.steps.call(target, args, kwargs, result, node.name, used)
 
     def sizes(self, node: Any, args: Any, result: Any) -> list:
-        """All sizes of a tensor, each by a step of its own where it may vary."""
+        """All sizes of a tensor, each by a step of its own where it may vary; or some that there
+        are already."""
+        if node.target is operator.add:
+            return [*args[0], *args[1]]
+        if node.target is operator.getitem:
+            return list(args[0][args[1]])
         found: list[Any] = []
         for at, size in enumerate(result):
             if compat.symbol(size) is None:
@@ -181,8 +187,11 @@ class _Writer:
         return found
 
     def mode(self, node: Any) -> bool:
-        """Whether a node changes a mode instead of computing; the steps after it are in it."""
+        """Whether a node changes a mode instead of computing, and the steps after it are in it; or
+        does neither."""
         target, context = node.target, dict(self.steps.context)
+        if target is compat.COUNTS_USES:
+            return True
         if target is compat.SET_GRAD:
             now = bool(node.args[0])
             if self.grad is None:
@@ -217,8 +226,6 @@ def _autocast(device: str, dtype: Any, enabled: Any) -> dict:
 
 
 def _takes_one(user: Any) -> bool:
-    import operator
-
     return user.target is operator.getitem and type(user.args[1]) is int
 
 
@@ -244,7 +251,8 @@ def input_name(node: Any) -> str:
     words = [
         word
         for word in _parts(compat.source_name(node))
-        if word not in ("L", "G", "self", "_modules", "_parameters", "_buffers", "__closure__")
+        if word
+        not in ("L", "G", "self", "__dict__", "_modules", "_parameters", "_buffers", "__closure__")
         and word not in ("cell_contents", "func", "args", "kwargs")
     ]
     return "_".join(words) or node.name.strip("_")

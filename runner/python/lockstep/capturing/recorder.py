@@ -79,6 +79,8 @@ class Region:
         recorder.regions.append(self)
         self.seen: set[Any] = set()
         self.state = State()
+        self.written: graph.Written | None = None
+        self.drew = self.watched = self.may_draw = False  # watched: whether a call would have shown
         self.json: dict[str, Any] = {
             "asked": recorder.asked,
             "as_if": recorder.as_if,
@@ -91,6 +93,8 @@ class Region:
         }
 
     def put(self) -> None:
+        # An operator that may draw draws nothing where it drops nothing.
+        self.json["draws"] = self.drew or self.may_draw and not self.watched
         self.spool.write(self.file, self.json)
 
     def use(self, written: graph.Written) -> None:
@@ -98,7 +102,8 @@ class Region:
         for place, what in written.unsaid:
             self.spool.say(place or self.json["where"], what)
         self.json["route"] = written.route
-        self.json["draws"] |= any(compat.draws(each) for each in _operators(written.steps))
+        self.written = written
+        self.may_draw = any(compat.draws(each) for each in _operators(written.steps))
         self.json["program"] = {
             "inputs": written.inputs,
             "steps": [_plain(step, self.spool) for step in written.steps],
@@ -163,15 +168,29 @@ class Region:
             with _undisturbed():
                 noted["written"] = self.changed(noted, inputs)
                 self.state.end(outputs, inputs, noted["written"])
-                self.json["draws"] |= not torch.equal(found.seed, torch.get_rng_state())
+                self.drew |= not torch.equal(found.seed, torch.get_rng_state())
+                self.watched = all(each["device"] == "cpu" for each in noted["inputs"].values())
                 if len(self.json["calls"]) == 1:
                     self.check(noted, outputs, inputs, found)
+                elif self.written is not None and (
+                    why := self.difference(self.written, noted, outputs, inputs, found.seed)
+                ):
+                    self.leave_out(noted, why)
+                    return
         except Exception as error:
             self.json["replay"] = _own(error)
         self.put()
         for at, each in enumerate(outputs):
             if isinstance(each, torch.Tensor) and each.requires_grad:
                 each.register_hook(self.on_gradient(noted, at))
+
+    def leave_out(self, noted: dict, why: str) -> None:
+        """Takes a call back that the program as it was written down does not make: it has sizes of
+        the first one in it."""
+        self.json["calls"].remove(noted)
+        self.state = State()
+        self.spool.say(self.json["where"], f"a later call is left out: {why}")
+        self.put()
 
     def changed(self, noted: dict, inputs: dict[str, torch.Tensor]) -> list[str]:
         """The inputs that a call has written to."""

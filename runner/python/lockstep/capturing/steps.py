@@ -260,6 +260,12 @@ class Steps:
     def _scalar(self, target: Any, args: tuple, kwargs: dict, result: Any, stem: str) -> Any:
         if not _refs((args, kwargs)):
             return target(*args, **kwargs)
+        if target is torch.sym_sum and not kwargs and isinstance(args[0], (list, tuple)):
+            first, *others = args[0]
+            for at, each in enumerate(others):
+                like = result if at == len(others) - 1 else None
+                first = self._scalar(operator.add, (first, each), {}, like, stem)
+            return first
         word = SCALARS.get(target) or OF_SIZES.get(getattr(target, "__name__", "").lstrip("_"))
         if word is None or kwargs:
             raise Unsayable(f"it computes {_called(target)} of sizes")

@@ -11,14 +11,14 @@ from .forms import argument_of_operator
 MOST_CALLS = 2_000
 
 
-def write(noted: list[dict], program: str) -> list[str]:
+def write(noted: list[dict], program: str, most_bytes: int = cases.MOST_BYTES) -> list[str]:
     """The texts of the case files, as few as hold all calls. Calls that take like tensors share
     them."""
     texts: list[str] = []
     left = noted
     while left:
         count = min(len(left), MOST_CALLS)
-        while len(text := _text(left[:count], program)) > cases.MOST_BYTES and count > 1:
+        while len(text := _text(left[:count], program)) > most_bytes and count > 1:
             count //= 2
         texts.append(text)
         left = left[count:]

@@ -418,3 +418,76 @@ def test_what_nobody_uses_stays(record, case_of):
     steps = bare(case_of(ran.only()))
     assert {"let": None, "op": "exp", "args": ["%x"]} in steps
     assert ran.only().calls[0]["written"] == ["x"]
+
+
+def test_a_sum_of_sizes_that_vary_is_steps(record, case_of):
+    ran = record(
+        """
+        def f(x, y):
+            return (x.sum() - y.sum()) * torch.sym_sum([x.shape[0], 2, y.shape[0]])
+        f = torch.compile(f, dynamic=True)
+        f(torch.ones(4), torch.ones(5))
+        f(torch.ones(6), torch.ones(4))
+        """
+    )
+    one = ran.only()
+    assert one.region["route"] == "graph" and len(one.calls) == 2, ran.reasons
+    assert sum("scalar" in step for step in one.program["steps"]) == 2
+    assert not ran.reasons and not one.region["replay"]
+
+
+def test_a_later_call_that_the_steps_do_not_make_is_left_out(record):
+    ran = record(
+        """
+        @torch.compiler.allow_in_graph
+        def secret(x):
+            return x * x.shape[0]
+        f = torch.compile(lambda x: secret(x) + 1, dynamic=True)
+        f(torch.ones(4))
+        f(torch.ones(5))
+        """
+    )
+    assert len(ran.only().calls) == 1
+    assert any("a later call is left out" in each["reason"] for each in ran.reasons)
+
+
+def test_an_operator_that_may_draw_and_does_not_draws_nothing(record, case_of):
+    ran = record(
+        """
+        def f(x, p):
+            return nn.functional.dropout(x + 1, p, training=True)
+        torch.compile(f)(torch.ones(4), 0.0)
+        """
+    )
+    assert ran.only().region["draws"] is False
+    assert [path.name for path in ran.only().paths] == ["inductor"]
+    assert "compare" not in case_of(ran.only())
+
+
+def test_what_counts_uses_is_no_step(record):
+    ran = record(
+        """
+        def f(x, past):
+            torch._C._log_api_usage_once("a cache")
+            return torch.cat([past, x]) * past.shape[0]
+        f = torch.compile(f, dynamic=True)
+        f(torch.ones(1), torch.ones(4))
+        f(torch.ones(1), torch.ones(5))
+        """
+    )
+    assert ran.only().region["route"] == "graph"
+    assert len(ran.only().calls) == 2 and not ran.reasons
+
+
+def test_sizes_that_are_put_together_are_no_steps(record):
+    ran = record(
+        """
+        def f(x):
+            return x.reshape(x.size()[:-1] + (2, 2)) * 3
+        f = torch.compile(f, dynamic=True)
+        f(torch.randn(2, 3, 4))
+        f(torch.randn(5, 6, 4))
+        """
+    )
+    assert ran.only().region["route"] == "graph"
+    assert len(ran.only().calls) == 2 and not ran.reasons
