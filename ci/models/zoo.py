@@ -136,7 +136,8 @@ BOTH_WAYS = (FORWARD, TRAINING)
 @functools.cache
 def architectures() -> dict[str, Architecture]:
     """All of them, by the names of their files."""
-    return {**_decoders(), **_mixtures(), **_states(), **_encoders(), **_pairs(), **_pictures()}
+    families = (_decoders, _mixtures, _states, _encoders, _pairs, _pictures, _seen_and_read)
+    return {name: each for family in families for name, each in family().items()}
 
 
 def _decoders() -> dict[str, Architecture]:
@@ -166,16 +167,16 @@ def _decoders() -> dict[str, Architecture]:
             tokens,
         ),
         "gemma": Architecture(
-            "Gemma 2",
-            hugging("Gemma2ForCausalLM", **DECODER, **gemma),
-            tokens,
-            (*BOTH_WAYS, GENERATION),
+            "Gemma 2", hugging("Gemma2ForCausalLM", **DECODER, **gemma), tokens, BOTH_WAYS
         ),
         "qwen": Architecture(
             "Qwen 3", hugging("Qwen3ForCausalLM", **DECODER, head_dim=8), masked, BOTH_WAYS
         ),
         "phi": Architecture(
-            "Phi", hugging("PhiForCausalLM", **DECODER, resid_pdrop=0.0, embd_pdrop=0.0), tokens
+            "Phi",
+            hugging("PhiForCausalLM", **DECODER, resid_pdrop=0.0, embd_pdrop=0.0),
+            tokens,
+            (FORWARD,),
         ),
     }
 
@@ -323,7 +324,7 @@ def _pairs() -> dict[str, Architecture]:
     }
 
 
-def _pictures() -> dict[str, Architecture]:
+def _seen_and_read() -> dict[str, Architecture]:
     text: Config = {
         "vocab_size": WORDS,
         "hidden_size": 32,
@@ -353,6 +354,17 @@ def _pictures() -> dict[str, Architecture]:
         "use_timm_backbone": False,
     }
     del detr["vocab_size"]
+    return {
+        "clip": Architecture(
+            "CLIP", hugging("CLIPModel", "CLIPConfig", text_config=text, vision_config=vision), both
+        ),
+        "detr": Architecture(
+            "DETR", hugging("DetrForObjectDetection", **detr, num_labels=6), image
+        ),
+    }
+
+
+def _pictures() -> dict[str, Architecture]:
     vit: Config = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}
     swin: Config = {
         "img_size": 32,
@@ -398,13 +410,5 @@ def _pictures() -> dict[str, Architecture]:
             lambda: image(32, "x"),
             BOTH_WAYS,
             inner="blocks.*",
-        ),
-        "clip": Architecture(
-            "CLIP",
-            hugging("CLIPModel", "CLIPConfig", text_config=text, vision_config=vision),
-            both,
-        ),
-        "detr": Architecture(
-            "DETR", hugging("DetrForObjectDetection", **detr, num_labels=6), image
         ),
     }  # fmt: skip
