@@ -106,7 +106,8 @@ THERE_AND_BACK = [
 
 def test_cases_come_back_as_they_were(tmp_path):
     ids = roundtrip.instances(THERE_AND_BACK, "inductor")
-    rows = roundtrip.rows_of(ids, "inductor", tmp_path)
+    with contextlib.closing(Forks()) as forks:
+        rows = roundtrip.rows_of(ids, "inductor", tmp_path, forks)
     assert len(rows) == len(THERE_AND_BACK)
     assert [roundtrip.in_words(row) for row in rows if not row.same] == []
 
@@ -115,9 +116,10 @@ def test_cases_come_back_as_they_were(tmp_path):
 def test_nine_of_ten_cases_come_back(tmp_path):
     ids = roundtrip.instances([], "inductor")
     rows = []
-    for at in range(0, len(ids), roundtrip.BATCH):
-        work = tmp_path / str(at)
-        work.mkdir()
-        rows += roundtrip.rows_of(ids[at : at + roundtrip.BATCH], "inductor", work)
+    with contextlib.closing(Forks()) as forks:
+        for at in range(0, len(ids), roundtrip.BATCH):
+            work = tmp_path / str(at)
+            work.mkdir()
+            rows += roundtrip.rows_of(ids[at : at + roundtrip.BATCH], "inductor", work, forks)
     written = [row for row in rows if row.old is not None]
     assert sum(row.same for row in written) >= 0.9 * len(written), roundtrip.summary_of(rows)

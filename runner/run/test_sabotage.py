@@ -181,7 +181,7 @@ def verdicts(tmp_path_factory):
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
             """.split(),
             *("depend_on_" + relation for relation in RELATIONS),
-            *("train_" + fault for fault in TRAINING),
+            *("train_" + fault for fault in (*TRAINING, "nudge_loss")),
             *("second_" + fault for fault in SECOND),
         )
     ]
@@ -265,6 +265,11 @@ def test_a_step_of_training_that_goes_wrong_is_found(verdicts, fault):
     verdict = verdicts["bugs/trained", "train-" + fault.replace("_", "-")]
     check(verdict, "value_diverges|mutation_diverges")
     assert any(each["name"].endswith(", call 3") for each in verdict["differences"]), verdict
+
+
+def test_errors_may_grow_and_each_step_has_to_hold_all_the_same(verdicts):
+    verdict = verdicts["bugs/trained", "train-nudge-loss"]
+    check(verdict, "value_diverges", "each call from eager's state")
     check(verdicts["bugs/trained", "nothing"], "conform")
 
 

@@ -173,6 +173,8 @@ class _Writer:
             return [*args[0], *args[1]]
         if node.target is operator.getitem:
             return list(args[0][args[1]])
+        if node.target is torch.Size:
+            return list(args[0])
         found: list[Any] = []
         for at, size in enumerate(result):
             if compat.symbol(size) is None:

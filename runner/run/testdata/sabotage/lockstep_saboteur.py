@@ -448,6 +448,18 @@ for _fault in TRAINING:
     register_backend(_training(_fault), name="lockstep_saboteur_train_" + _fault.__name__)
 
 
+@register_backend(name="lockstep_saboteur_train_nudge_loss")
+def nudge_loss(graph, examples):
+    """By the last bit, which is within what errors may have grown to."""
+
+    def run(*inputs):
+        outputs = [value.clone() for value in graph.forward(*inputs)]
+        outputs[0].view(torch.int32).add_(1)
+        return tuple(outputs)
+
+    return run
+
+
 @register_backend(name="lockstep_saboteur_fold_random")
 def fold_random(graph, examples):
     """Draws its random numbers once, and has the same ones for every call; it leaves the generator
