@@ -166,10 +166,7 @@ def _decoders() -> dict[str, Architecture]:
             tokens,
         ),
         "gemma": Architecture(
-            "Gemma 2",
-            hugging("Gemma2ForCausalLM", **DECODER, **gemma),
-            tokens,
-            (*BOTH_WAYS, GENERATION),
+            "Gemma 2", hugging("Gemma2ForCausalLM", **DECODER, **gemma), tokens, BOTH_WAYS
         ),
         "qwen": Architecture(
             "Qwen 3", hugging("Qwen3ForCausalLM", **DECODER, head_dim=8), masked, BOTH_WAYS
