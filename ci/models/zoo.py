@@ -172,7 +172,10 @@ def _decoders() -> dict[str, Architecture]:
             "Qwen 3", hugging("Qwen3ForCausalLM", **DECODER, head_dim=8), masked, BOTH_WAYS
         ),
         "phi": Architecture(
-            "Phi", hugging("PhiForCausalLM", **DECODER, resid_pdrop=0.0, embd_pdrop=0.0), tokens
+            "Phi",
+            hugging("PhiForCausalLM", **DECODER, resid_pdrop=0.0, embd_pdrop=0.0),
+            tokens,
+            (FORWARD, GENERATION),
         ),
     }
 
