@@ -2,6 +2,7 @@
 
 LOCKSTEP_LONG=1 also has the package, and the programs of the folder LOCKSTEP_PROGRAMS."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ BENCH = ROOT / "ci" / "bench"
 sys.path.insert(0, str(BENCH))
 
 from capture import bench, roundtrip  # noqa: E402
+from forks import Forks  # noqa: E402
 
 LONG = pytest.mark.skipif(
     not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long"

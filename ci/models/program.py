@@ -131,11 +131,10 @@ def notice(name: str) -> str:
 
 def generate(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> None:
     """Reads a text, and then writes word by word; what was read stays in a cache."""
-    read, write = torch.compile(model.eval()), torch.compile(model, dynamic=True)
+    step = torch.compile(model.eval())
     past = None
     with torch.no_grad():
         for _ in range(STEPS):
-            step = read if past is None else write
             found = step(**inputs, past_key_values=past, use_cache=True)
             past = found.past_key_values
             inputs = {"input_ids": found.logits[:, -1:].argmax(-1)}

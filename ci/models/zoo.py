@@ -136,8 +136,15 @@ BOTH_WAYS = (FORWARD, TRAINING)
 @functools.cache
 def architectures() -> dict[str, Architecture]:
     """All of them, by the names of their files."""
-    families = (_decoders, _mixtures, _states, _encoders, _pairs, _pictures, _seen_and_read)
-    return {name: each for family in families for name, each in family().items()}
+    return {
+        **_decoders(),
+        **_mixtures(),
+        **_states(),
+        **_encoders(),
+        **_pairs(),
+        **_pictures(),
+        **_found_in_pictures(),
+    }
 
 
 def _decoders() -> dict[str, Architecture]:
@@ -176,7 +183,7 @@ def _decoders() -> dict[str, Architecture]:
             "Phi",
             hugging("PhiForCausalLM", **DECODER, resid_pdrop=0.0, embd_pdrop=0.0),
             tokens,
-            (FORWARD,),
+            (FORWARD, GENERATION),
         ),
     }
 
@@ -324,46 +331,6 @@ def _pairs() -> dict[str, Architecture]:
     }
 
 
-def _seen_and_read() -> dict[str, Architecture]:
-    text: Config = {
-        "vocab_size": WORDS,
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-    }
-    text |= {"num_attention_heads": 4, "max_position_embeddings": 16}
-    text |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    vision: Config = {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "patch_size": 16,
-    }
-    vision |= {"num_attention_heads": 4, "image_size": 32}
-    backbone: Config = {
-        "model_type": "resnet",
-        "embedding_size": 8,
-        "hidden_sizes": [8, 16],
-        "depths": [1, 1],
-    }
-    backbone |= {"layer_type": "basic", "out_features": ["stage2"]}
-    detr: Config = {
-        **PAIR,
-        "num_queries": 5,
-        "backbone_config": backbone,
-        "use_timm_backbone": False,
-    }
-    del detr["vocab_size"]
-    return {
-        "clip": Architecture(
-            "CLIP", hugging("CLIPModel", "CLIPConfig", text_config=text, vision_config=vision), both
-        ),
-        "detr": Architecture(
-            "DETR", hugging("DetrForObjectDetection", **detr, num_labels=6), image
-        ),
-    }
-
-
 def _pictures() -> dict[str, Architecture]:
     vit: Config = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}
     swin: Config = {
@@ -412,3 +379,43 @@ def _pictures() -> dict[str, Architecture]:
             inner="blocks.*",
         ),
     }  # fmt: skip
+
+
+def _found_in_pictures() -> dict[str, Architecture]:
+    text: Config = {
+        "vocab_size": WORDS,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+    }
+    text |= {"num_attention_heads": 4, "max_position_embeddings": 16}
+    text |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    vision: Config = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "patch_size": 16,
+    }
+    vision |= {"num_attention_heads": 4, "image_size": 32}
+    backbone: Config = {
+        "model_type": "resnet",
+        "embedding_size": 8,
+        "hidden_sizes": [8, 16],
+        "depths": [1, 1],
+    }
+    backbone |= {"layer_type": "basic", "out_features": ["stage2"]}
+    detr: Config = {
+        **PAIR,
+        "num_queries": 5,
+        "backbone_config": backbone,
+        "use_timm_backbone": False,
+    }
+    del detr["vocab_size"]
+    return {
+        "clip": Architecture(
+            "CLIP", hugging("CLIPModel", "CLIPConfig", text_config=text, vision_config=vision), both
+        ),
+        "detr": Architecture(
+            "DETR", hugging("DetrForObjectDetection", **detr, num_labels=6), image
+        ),
+    }

@@ -169,10 +169,6 @@ class _Writer:
     def sizes(self, node: Any, args: Any, result: Any) -> list:
         """All sizes of a tensor, each by a step of its own where it may vary; or some that there
         are already."""
-        if node.target is operator.add:
-            return [*args[0], *args[1]]
-        if node.target is operator.getitem:
-            return list(args[0][args[1]])
         if node.target is torch.Size:
             return list(args[0])
         found: list[Any] = []
