@@ -421,7 +421,7 @@ def test_operators_and_dtypes_have_their_share(tmp_path):
         one(r'aria-label="Operators".*?class="space', dom).group(0),
     )
     assert heads[:2] == ["operator", "all"] and "float32" in heads
-    of = {}
+    of: dict = {}
     for record in records:
         for name in record.get("operators", []) if record["type"] == "verdict" else []:
             of.setdefault(name.removeprefix("aten::").removesuffix(".default"), []).append(record)

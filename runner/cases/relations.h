@@ -23,9 +23,9 @@ struct RowRange {
 /// A relation between calls: what one gives has to be what others give.
 struct RelationOfCalls {
   RelationKind kind = RelationKind::batch;
-  std::string what;        ///< for people: "rows 0 to 2 of 64 alone"
-  std::size_t call = 0;    ///< of the case with these calls
-  std::size_t of = 0;      ///< the call of which the whole result is that of `call`
+  std::string what;            ///< for people: "rows 0 to 2 of 64 alone"
+  std::size_t call = 0;        ///< of the case with these calls
+  std::size_t of = 0;          ///< the call of which the whole result is that of `call`
   std::vector<RowRange> rows;  ///< instead: along which rows they are those of other calls
   /// RelationSpec::of.
   std::vector<std::pair<std::string, std::int64_t>> outputs;

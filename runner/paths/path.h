@@ -52,10 +52,10 @@ struct Path {
   /// none.
   std::string above;
   std::string layer;  ///< what it adds to that one, for people: "AOT autograd"; may be empty
-  std::optional<bool> dynamic;        ///< as torch.compile takes it; nothing: torch's automatic
+  std::optional<bool> dynamic;     ///< as torch.compile takes it; nothing: torch's automatic
   std::vector<std::string> keeps;  ///< relations that it keeps even where eager breaks them
-  Declarations declarations;          ///< what it does not support
-  bool added = false;                 ///< by the command line, from a file of the user's
+  Declarations declarations;       ///< what it does not support
+  bool added = false;              ///< by the command line, from a file of the user's
   /// The whole file, which the worker gets; `executes` of a path that compiles always says who
   /// executes.
   Json declared;

@@ -412,10 +412,10 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
   // Of its own case a draw has other inputs, and a restart hands nothing from call to call.
-  const auto declared =
-      task->drawn     ? task->drawn
-      : task->related ? std::shared_ptr<const Case>(task->related, &task->related->declared)
-                      : task->instance->declared;
+  const auto declared = task->drawn ? task->drawn
+                        : task->related
+                            ? std::shared_ptr<const Case>(task->related, &task->related->declared)
+                            : task->instance->declared;
   Evidence evidence{.id = item.id,
                     .declared = declared,
                     .path = path.name,

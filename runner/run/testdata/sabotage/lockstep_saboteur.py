@@ -406,7 +406,9 @@ def _training(fault):
     """Right but in the third call, on the state that the program writes."""
 
     def backend(graph, examples):
-        first, last, calls = [], [], 0
+        first: list = []
+        last: list = []
+        calls = 0
 
         def run(*inputs):
             nonlocal calls
