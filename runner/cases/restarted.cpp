@@ -7,12 +7,8 @@ namespace {
 
 /// What a call left under that name, an output before an input; nullptr: no tensor.
 const TensorView* left_by(const CallResult& call, const std::string& name) {
-  for (const NamedValues* group : {&call.outputs, &call.inputs}) {
-    for (const auto& [key, value] : *group) {
-      if (key == name) return std::get_if<TensorView>(&value);
-    }
-  }
-  return nullptr;
+  const NamedValues& group = find_value(call.outputs, name) != nullptr ? call.outputs : call.inputs;
+  return find_tensor(group, name);
 }
 
 /// An input that has the bytes of a tensor; what else it is, the case says.

@@ -76,18 +76,11 @@ struct Member {
   const TensorView* compiled;
 };
 
-const DataValue* named(const NamedValues& values, std::string_view name) {
-  for (const auto& [key, value] : values) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
 std::vector<Member> members(const CallResult& eager, const CallResult& compiled) {
   std::vector<Member> all;
   const auto add = [&](std::string_view prefix, const NamedValues& mine, const NamedValues& other) {
     for (const auto& [name, value] : mine) {
-      const DataValue* partner = named(other, name);
+      const DataValue* partner = find_value(other, name);
       const auto* e = std::get_if<TensorView>(&value);
       const auto* c = partner == nullptr ? nullptr : std::get_if<TensorView>(partner);
       if (e != nullptr && c != nullptr) all.push_back({fmt::format("{}{}", prefix, name), e, c});

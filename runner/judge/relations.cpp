@@ -18,11 +18,7 @@ namespace {
 constexpr double kGoldNoise = 1e-10;
 
 const TensorView* tensor_of(const Repetition& calls, std::size_t call, const std::string& name) {
-  if (call >= calls.size()) return nullptr;
-  for (const auto& [key, value] : calls[call].outputs) {
-    if (key == name) return std::get_if<TensorView>(&value);
-  }
-  return nullptr;
+  return call < calls.size() ? find_tensor(calls[call].outputs, name) : nullptr;
 }
 
 /// Rows of a tensor; nothing where it has not these.

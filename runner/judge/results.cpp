@@ -42,13 +42,6 @@ std::string remark_key(Group group, std::string_view name) {
   return fmt::format("{}/{}", groups[static_cast<int>(group)], name);
 }
 
-const DataValue* find_value(const NamedValues& values, std::string_view name) {
-  for (const auto& [key, value] : values) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
 /// Numbers that are no tensors, as zero-dimensional ones, so that one set of rules serves both.
 class AsTensors {
  public:

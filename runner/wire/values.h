@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,20 @@ namespace lockstep {
 /// Values by name: outputs, inputs or gradients of one call.  A list `y` is followed by its
 /// elements as values of their own, `y[0]`, `y[1]`.
 using NamedValues = std::vector<std::pair<std::string, DataValue>>;
+
+/// The value of that name; nullptr if there is none.
+inline const DataValue* find_value(const NamedValues& values, std::string_view name) {
+  for (const auto& [key, value] : values) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+/// The same, if it is a tensor.
+inline const TensorView* find_tensor(const NamedValues& values, std::string_view name) {
+  const DataValue* value = find_value(values, name);
+  return value == nullptr ? nullptr : std::get_if<TensorView>(value);
+}
 
 }  // namespace lockstep
 
