@@ -323,7 +323,7 @@ void blame_first(const Compared& compared, Findings& found) {
   }
 }
 
-/// What the path breaks of its relations, beside all else that is `wrong`, which stays in order.
+/// What the path breaks of its relations, beside all else that is `wrong`.
 void add_relations(const JudgeRequest& request, const Observation& eager, Findings& found,
                    std::vector<Difference>& wrong) {
   JudgedRelations related = judge_relations(request, eager, *request.compiled);
@@ -337,7 +337,6 @@ void add_relations(const JudgeRequest& request, const Observation& eager, Findin
     }
   }
   wrong.insert(wrong.end(), related.differences.begin(), related.differences.end());
-  sort_by_rank(wrong);
 }
 
 /// Both returned, or compiled raised (`error`) when some of its calls were done: metadata, then the
@@ -356,10 +355,10 @@ void judge_results(const JudgeRequest& request, const Observation& eager,
   Compared compared = compare_executions(request, eager, eager_noise, error != nullptr);
   std::vector<Difference> wrong = differences_of(compared.executions, compared.counts);
   wrong.insert(wrong.end(), compared.others.begin(), compared.others.end());
-  sort_by_rank(wrong);
   found.unstable = !compared.noise.empty();
   found.outputs = std::move(compared.executions[compared.counts].results.outputs);
   if (error == nullptr && eager_noise.empty()) add_relations(request, eager, found, wrong);
+  sort_by_rank(wrong);
   found.grade = worst_grade(found.outputs);
   found.nearer = compared.shown().results.nearer;
   found.vacuous = is_vacuous(found.outputs);

@@ -54,6 +54,15 @@ void other_circumstances(Job& job, RelationKind kind) {
   }
 }
 
+/// The instance's case, and the calls that its relations ask for.
+void set_executed(Task& task) {
+  task.executed = task.instance->declared;
+  if (task.executed->relations.empty()) return;
+  task.related =
+      std::make_shared<const RelatedCase>(with_calls_of_relations(*task.instance->declared));
+  task.executed = {task.related, &task.related->declared};
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Engine& engine, SchedulerOptions options,
@@ -100,7 +109,7 @@ void Scheduler::clear_finished() {
     task->before.reset();  // what is mapped; the others of its graph may take long
     task->held.clear();
     task->references.clear();
-    if (task->on_drawn) continue;
+    if (task->on_aside) continue;
     const auto graph = graphs_.find(task->instance->shared_graph);
     if (--graph->second.unfinished == 0) graphs_.erase(graph);
   }
@@ -127,15 +136,14 @@ bool Scheduler::begin_next() {
     auto task = std::make_shared<Task>();
     task->index = index;
     task->instance = &plan_.instances[index];
-    if (!task->instance->declared->relations.empty())
-      task->related =
-          std::make_shared<const RelatedCase>(with_calls_of_relations(*task->instance->declared));
     for (std::size_t i = 0; i < task->instance->items; ++i) {
       const std::size_t item = first_items_[index] + i;
       if (!skip_[item]) task->items.emplace_back().item = item;
       skip_[item] = true;
     }
-    if (!task->items.empty()) graph.tasks.push_back(std::move(task));
+    if (task->items.empty()) continue;
+    set_executed(*task);
+    graph.tasks.push_back(std::move(task));
   }
   graph.waiting = graph.unfinished = graph.tasks.size();
   const SharedGraph& begun = graphs_.emplace(number, std::move(graph)).first->second;
@@ -214,7 +222,7 @@ void Scheduler::begin(const TaskPtr& task) {
   find_references(*task, plan_);
   if (task->references.empty()) return eager_known(task);
   task->directory = options_.workplace.scratch / fmt::format("in{}", task->index);
-  if (task->on_drawn) task->directory += fmt::format("draw{}", draws_++);
+  if (task->on_aside) task->directory += fmt::format("draw{}", draws_++);
   std::error_code error;
   fs::create_directory(task->directory, error);
   if (!declared.prepare) return write_inputs_of(task, nullptr);
@@ -316,7 +324,7 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
 /// Has a program compiled before its inputs are there, on a path that is not torch's own. On a draw
 /// they are there: nobody has seen them, and what only the first call shows is judged there.
 void Scheduler::ask_for_decoys(Job& job, const Task& task, const Path& path) const {
-  if (options_.fresh_seed && !path.torchs_own && !task.on_drawn)
+  if (options_.fresh_seed && !path.torchs_own && !task.on_aside)
     job.parts.front().message["decoys"] = true;
 }
 
@@ -411,13 +419,8 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   }
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
-  // Of its own case a draw has other inputs, and a restart hands nothing from call to call.
-  const auto declared = task->drawn ? task->drawn
-                        : task->related
-                            ? std::shared_ptr<const Case>(task->related, &task->related->declared)
-                            : task->instance->declared;
   Evidence evidence{.id = item.id,
-                    .declared = declared,
+                    .declared = task->executed,
                     .path = path.name,
                     .contract = item.declared.contract(path),
                     .compiles = path.compiles,
@@ -446,7 +449,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const auto judgement = std::make_shared<Judgement>();
   judges_.submit(
       [this, judgement, evidence = std::move(evidence),
-       save_to = task->on_drawn ? fs::path() : options_.save_tensors] {
+       save_to = task->on_aside ? fs::path() : options_.save_tensors] {
         *judgement = judge_item(evidence, options_.judge, save_to);
       },
       [this, judgement, task, &pending] { judged(task, pending, std::move(*judgement)); });
@@ -482,7 +485,7 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
 void Scheduler::finish_round(const TaskPtr& task, PendingVerdict& pending, Findings found,
                              Provenance origin) {
   Verdict verdict{facts_of(*task, pending.item), std::move(found), std::move(origin), {}};
-  const bool again = !task->on_drawn && executes_again(pending, verdict);
+  const bool again = !task->on_aside && executes_again(pending, verdict);
   if (options_.on_executed) {
     const Reference& reference = task->references[pending.reference];
     Executed executed{pending.item, reference.eager, pending.observation, {}};
@@ -506,7 +509,7 @@ bool Scheduler::draw(const TaskPtr& task, PendingVerdict& pending, const Finding
                      const Provenance& origin) {
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
-  if (!options_.fresh_seed || task->on_drawn || path.torchs_own || !path.compiles ||
+  if (!options_.fresh_seed || task->on_aside || path.torchs_own || !path.compiles ||
       found.status != Status::conform || found.compiled_error)
     return false;
   auto drawn =
@@ -525,16 +528,16 @@ void Scheduler::judge_aside(const Task& task, std::size_t item, Case other,
   auto another = std::make_shared<Task>();
   another->index = task.index;
   another->instance = task.instance;
-  another->drawn = std::make_shared<const Case>(std::move(other));
+  another->executed = std::make_shared<const Case>(std::move(other));
   another->items.emplace_back().item = item;
-  another->on_drawn = std::move(then);
+  another->on_aside = std::move(then);
   begin(another);
 }
 
 bool Scheduler::restart(const TaskPtr& task, PendingVerdict& pending, const Findings& found,
                         const Provenance& origin) {
   const Case& declared = task->declared();
-  if (declared.program.carry.empty() || task->on_drawn || found.compiled_error ||
+  if (declared.program.carry.empty() || task->on_aside || found.compiled_error ||
       !info(found.status).judged() || info(found.status).crashed())
     return false;
   auto restarted = restarted_case(declared, *task->references[pending.reference].eager);
@@ -611,11 +614,11 @@ CaseFacts Scheduler::facts_of(Task& task, std::size_t item) const {
 
 void Scheduler::emit(const TaskPtr& task, PendingVerdict& pending, Findings found,
                      Provenance origin) {
-  if (task->on_drawn) {
+  if (task->on_aside) {
     pending.emitted = true;
     pending.observation.reset();
     finished_.push_back(task);
-    return task->on_drawn(std::move(found));
+    return task->on_aside(std::move(found));
   }
   origin.seconds = pending.seconds;
   if (const Observation* eager = pending.reference < task->references.size()

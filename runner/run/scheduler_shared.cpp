@@ -19,7 +19,7 @@ constexpr std::size_t kPartsAfterTimeout = 8;
 
 /// What eager does with an instance is known, or that it will not be executed.
 void Scheduler::eager_known(const TaskPtr& task) {
-  if (task->on_drawn) {
+  if (task->on_aside) {
     for (PendingVerdict& pending : task->items) {
       if (!pending.emitted) submit_path(task, pending);
     }

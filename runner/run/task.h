@@ -65,17 +65,15 @@ struct PendingVerdict {
 struct Task {
   std::size_t index = 0;
   const Instance* instance = nullptr;
-  /// The instance with inputs that nobody has seen, and who hears what is found on them; null: its
-  /// own, and a verdict is given.
-  std::shared_ptr<const Case> drawn;
-  std::function<void(Findings)> on_drawn;
+  /// What is executed and judged: the instance's case, with the calls of its relations; or another
+  /// one beside it (`on_aside`).
+  std::shared_ptr<const Case> executed;
+  /// Who hears what is found on a case beside the instance's: inputs that nobody has seen, or each
+  /// call from eager's state; null: a verdict is given.
+  std::function<void(Findings)> on_aside;
+  std::shared_ptr<const RelatedCase> related;  ///< with `executed`; null: it asks for none
 
-  /// The instance with the calls of its relations; null: it asks for none.
-  std::shared_ptr<const RelatedCase> related;
-
-  const Case& declared() const {
-    return drawn ? *drawn : related ? related->declared : *instance->declared;
-  }
+  const Case& declared() const { return *executed; }
 
   std::filesystem::path directory;
   InputSet inputs;
