@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <numeric>
 
 #include "cases/fill.h"
@@ -88,6 +89,48 @@ TensorSpec made_of(TensorSpec tensor, std::vector<std::int64_t> shape,
   return tensor;
 }
 
+/// A tensor, and the bytes of its storage.
+struct Held {
+  const TensorSpec* tensor;
+  std::vector<std::byte> bytes;
+
+  Held(const TensorSpec& of, std::string_view stream)
+      : tensor(&of), bytes(storage_bytes(of, stream)) {}
+  const std::byte* element(const std::vector<std::int64_t>& index) const {
+    return bytes.data() + place_of(*tensor, index) * tensor->dtype->bytes;
+  }
+};
+
+/// Rows of tensors as a tensor of its own: which of them row i comes from, and which row it is
+/// there, along the dimension `along`.
+TensorSpec rows_of(const std::vector<Held>& tensors, std::int64_t along, const Picks& from) {
+  const TensorSpec& first = *tensors.front().tensor;
+  const auto dimension = static_cast<std::size_t>(along);
+  std::vector<std::int64_t> shape = first.shape;
+  shape[dimension] = static_cast<std::int64_t>(from.size());
+  return made_of(first, shape, order_of(first), 0, [&](std::vector<std::int64_t> index) {
+    const auto& [of, row] = from[static_cast<std::size_t>(index[dimension])];
+    index[dimension] = row;
+    return tensors[of].element(index);
+  });
+}
+
+/// The same numbers in another layout (layout_names).
+TensorSpec laid_out(const TensorSpec& tensor, std::string_view stream, std::string_view layout) {
+  std::vector<std::size_t> order = order_of(tensor);
+  if (tensor.shape.empty()) return tensor;
+  if (layout == kTransposed) {
+    if (tensor.shape.size() < 2) return tensor;
+    std::swap(order[0], order[1]);
+  } else if (layout == kChannelsLast) {
+    if (tensor.shape.size() != 4) return tensor;
+    order = {0, 2, 3, 1};
+  }
+  const Held held(tensor, stream);
+  return made_of(tensor, tensor.shape, order, layout == kShifted ? 1 : 0,
+                 [&](const std::vector<std::int64_t>& index) { return held.element(index); });
+}
+
 /// Appends the calls of the relations of one case.
 class Relating {
  public:
@@ -153,14 +196,22 @@ class Relating {
   CallSpec of_rows(const RelationSpec& spec, const Picks& picks) {
     CallSpec call = calls()[draws_[picks.front().first]];
     for (const auto& [name, along] : spec.inputs) {
-      std::vector<const TensorSpec*> drawn;
-      for (const std::size_t each : draws_) drawn.push_back(&tensor_of(calls()[each], name));
-      TensorSpec rows = rows_of(drawn, name, along, picks);
+      TensorSpec rows = rows_of(drawn(name), along, picks);
       for (InputSpec& input : call.inputs) {
-        if (input.name == name) input.value = rows;
+        if (input.name == name) input.value = std::move(rows);
       }
     }
     return call;
+  }
+
+  /// An input in all draws; its bytes are made once.
+  const std::vector<Held>& drawn(const std::string& name) {
+    std::vector<Held>& held = held_[name];
+    for (std::size_t at = held.size(); at < draws_.size(); ++at) {
+      drawn_.push_back(tensor_of(calls()[draws_[at]], name));
+      held.emplace_back(drawn_.back(), name);
+    }
+    return held;
   }
 
   /// Rows `from` to `from + count` of a draw, alone.
@@ -180,12 +231,11 @@ class Relating {
     const std::int64_t all = rows_in(spec);
     std::int64_t most = 0;
     for (const std::int64_t size : spec.sizes) {
-      if (size >= all) continue;
       most = std::max(most, size);
       for (std::size_t draw = 0; draw < draws_.size(); ++draw) alone(spec, draw, 0, size);
       alone(spec, 0, all - size, size);
     }
-    if (draws_.size() < 2 || most == 0) return;
+    if (draws_.size() < 2) return;
     // Among rows of another draw. What has no rows is the same only where both are the first's.
     Picks picks;
     for (std::int64_t row = 0; row < all; ++row) picks.emplace_back(row < most ? 0 : 1, row);
@@ -219,44 +269,14 @@ class Relating {
 
   RelatedCase result_;
   std::vector<std::size_t> draws_;
+  std::deque<TensorSpec> drawn_;  ///< that `held_` points to, for calls move
+  std::map<std::string, std::vector<Held>> held_;
 };
 
 }  // namespace
 
 std::vector<std::string> layout_names() {
   return {std::string(kShifted), std::string(kTransposed), std::string(kChannelsLast)};
-}
-
-TensorSpec rows_of(const std::vector<const TensorSpec*>& tensors, std::string_view stream,
-                   std::int64_t along, const Picks& from) {
-  std::vector<std::vector<std::byte>> bytes;
-  for (const TensorSpec* each : tensors) bytes.push_back(storage_bytes(*each, stream));
-  const TensorSpec& first = *tensors.front();
-  const auto dimension = static_cast<std::size_t>(along);
-  std::vector<std::int64_t> shape = first.shape;
-  shape[dimension] = static_cast<std::int64_t>(from.size());
-  return made_of(first, shape, order_of(first), 0, [&](std::vector<std::int64_t> index) {
-    const auto& [of, row] = from[static_cast<std::size_t>(index[dimension])];
-    index[dimension] = row;
-    return bytes[of].data() + place_of(*tensors[of], index) * first.dtype->bytes;
-  });
-}
-
-TensorSpec laid_out(const TensorSpec& tensor, std::string_view stream, std::string_view layout) {
-  std::vector<std::size_t> order = order_of(tensor);
-  if (!is_plain(tensor) || tensor.shape.empty()) return tensor;
-  if (layout == kTransposed) {
-    if (tensor.shape.size() < 2) return tensor;
-    std::swap(order[0], order[1]);
-  } else if (layout == kChannelsLast) {
-    if (tensor.shape.size() != 4) return tensor;
-    order = {0, 2, 3, 1};
-  }
-  const std::vector<std::byte> bytes = storage_bytes(tensor, stream);
-  return made_of(tensor, tensor.shape, order, layout == kShifted ? 1 : 0,
-                 [&](const std::vector<std::int64_t>& index) {
-                   return bytes.data() + place_of(tensor, index) * tensor.dtype->bytes;
-                 });
 }
 
 RelatedCase with_calls_of_relations(const Case& declared) { return Relating(declared).made(); }

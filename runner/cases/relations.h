@@ -53,19 +53,9 @@ std::string why_unrelated(const Case& declared);
 /// `why_unrelated` says something.
 std::vector<RelationSpec> usual_relations(const Case& declared);
 
-/// Rows of tensors that have a storage of their own and no flags, as a tensor of its own:
-/// `from[i].first` of `tensors` is where row i comes from, and `from[i].second` which one it is
-/// there, along the dimension `along`. `stream`: fill.h.
-TensorSpec rows_of(const std::vector<const TensorSpec*>& tensors, std::string_view stream,
-                   std::int64_t along,
-                   const std::vector<std::pair<std::size_t, std::int64_t>>& from);
-
-/// The same numbers, beginning one element later in memory ("shifted"), with the first two
-/// dimensions exchanged in memory ("transposed") or, of four dimensions, with the second innermost
-/// ("channels_last").  As it is, where the tensor has not the dimensions.
-TensorSpec laid_out(const TensorSpec& tensor, std::string_view stream, std::string_view layout);
-
-/// The words for `laid_out`.
+/// The words for a layout: the same numbers begin one element later in memory ("shifted"), have the
+/// first two dimensions exchanged in memory ("transposed") or, of four dimensions, the second
+/// innermost ("channels_last"). A tensor that has not the dimensions stays as it is.
 std::vector<std::string> layout_names();
 
 }  // namespace lockstep
