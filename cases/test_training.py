@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HOME / "ci"))
+sys.path[:0] = [str(HOME / "ci"), str(HOME / "runner" / "python")]
 
 from training import family  # noqa: E402
 

@@ -59,12 +59,12 @@ def documents(
 
 
 def _case(captured: cases.Captured) -> dict:
-    return json.loads(cases.write(captured, WAY))
+    return _plain(json.loads(cases.write(captured, WAY)))
 
 
 def _together(stem: str, whole: dict[str, dict]) -> dict[str, dict]:
     """As few cases as say these captures: those that differ in their dtypes alone are one."""
-    left = {key: _plain(each) for key, each in whole.items()}
+    left = dict(whole)
     made: dict[str, dict] = {}
     while left:
         for count in range(len(left), 0, -1):
@@ -92,7 +92,6 @@ def _plain(value: Any) -> Any:
 def _headed(name: str, way: str, case: dict, notice: str) -> dict:
     """A case with its title, and the notice of the library that its architecture comes from."""
     architecture = zoo.architectures()[name]
-    case = _plain(case)
     for key in ("format", "comment", "tags"):
         case.pop(key, None)
     head = {

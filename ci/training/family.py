@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import pathlib
 from collections.abc import Callable
+
+from lockstep.capturing import cases
 
 from . import networks, optimizers
 from .program import Program, Value
@@ -135,7 +136,7 @@ def written(of: Training) -> dict:
     """The case of one training."""
     p = Program()
     more = {"dropout": True} if of.dropout else {}
-    network = of.network(p, of.steps, of.accumulated, **more)
+    network = of.network(p, of.steps, **more)
     lr = ""
     if of.optimizer not in optimizers.OF_CONSTANT_RATE:
         lr = p.number("lr", rate(0, of.steps) if of.schedule else 0.01)
@@ -159,21 +160,7 @@ def written(of: Training) -> dict:
 
 def document(of: Training) -> str:
     """The text of its file: a line for each step, input and call."""
-    case = written(of)
-    lines = []
-    for key, value in case.items():
-        if key in ("inputs", "steps", "calls"):
-            ends = "{}" if isinstance(value, dict) else "[]"
-            rows = (
-                [f"{json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()]
-                if isinstance(value, dict)
-                else [json.dumps(each) for each in value]
-            )
-            text = ends[0] + "\n    " + ",\n    ".join(rows) + "\n  " + ends[1]
-        else:
-            text = json.dumps(value)
-        lines.append(f"  {json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    return cases.text(written(of))
 
 
 def main(arguments: list[str]) -> int:

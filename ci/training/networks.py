@@ -21,7 +21,7 @@ def _parameter(p: Program, found: list[str], name: str, shape: list[int], std: f
     return p.normal(name, shape, std, requires_grad=True)
 
 
-def mlp(p: Program, calls: int, batches: int = 1, dropout: bool = False) -> Network:
+def mlp(p: Program, calls: int, dropout: bool = False) -> Network:
     """Three layers, GELU and ReLU, a squared error."""
     found: list[str] = []
     sizes = [12, 20, 8, 1]
@@ -52,7 +52,7 @@ def mlp(p: Program, calls: int, batches: int = 1, dropout: bool = False) -> Netw
     return Network(found, loss)
 
 
-def cnn(p: Program, calls: int, batches: int = 1) -> Network:
+def cnn(p: Program, calls: int) -> Network:
     """A convolution, a batch norm with running statistics, a pool, classes."""
     found: list[str] = []
     kernel = _parameter(p, found, "kernel", [6, 3, 3, 3], 0.2)
@@ -83,7 +83,7 @@ def cnn(p: Program, calls: int, batches: int = 1) -> Network:
     return Network(found, loss)
 
 
-def transformer(p: Program, calls: int, batches: int = 1) -> Network:
+def transformer(p: Program, calls: int) -> Network:
     """An embedding, one head of attention, layer norms, GELU, the next token."""
     found: list[str] = []
     tokens, width, words = 7, 16, 11

@@ -19,7 +19,7 @@ class Program:
         #: Changes of the inputs for each call behind the first.
         self.later: dict[str, list[dict]] = {}
         self._block: list[dict] | None = None
-        self._seed = 0
+        self._seed = self._count = 0
 
     def op(self, name: str, *args: Any, let: str = "", **kwargs: Any) -> Value:
         """Calls an overload; what it gives."""
@@ -107,5 +107,5 @@ class Program:
         (self.steps if self._block is None else self._block).append(step)
 
     def _name(self) -> str:
-        self._count = getattr(self, "_count", 0) + 1
+        self._count += 1
         return f"v{self._count}"
