@@ -198,6 +198,16 @@ function frame({ width, height, left, bottom, top }, scale, below) {
   return { x, y, drawn };
 }
 
+/** A drawing with what it shows above it, and in words for who does not see it. */
+function curve({ width, height }, caption, words, ...drawn) {
+  return h(
+    "figure",
+    { class: "curve" },
+    h("figcaption", { class: "label" }, caption),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, drawn),
+  );
+}
+
 /** The greatest errors of both sides along an input, on an axis of its exponents. */
 function errorCurve(verdict, { input, from, eager = [], compiled }) {
   const parts = from
@@ -225,12 +235,9 @@ function errorCurve(verdict, { input, from, eager = [], compiled }) {
     const worst = parts[sizes.indexOf(Math.max(...sizes))];
     return { name, worst: ulpText(worst.errors[side]), at: short(worst.from) };
   });
-  return h(
-    "figure",
-    { class: "curve" },
-    h(
-      "figcaption",
-      { class: "label" },
+  return curve(
+    size,
+    [
       `greatest error in ulp against the fp64 gold, along the exponents of ${input}: `,
       sides.map(({ name, worst }, side) =>
         h(
@@ -242,32 +249,25 @@ function errorCurve(verdict, { input, from, eager = [], compiled }) {
         ),
       ),
       compiled ? "" : ", the same everywhere",
-    ),
-    svg(
-      "svg",
-      {
-        viewBox: `0 0 ${size.width} ${size.height}`,
-        role: "img",
-        "aria-label": `greatest error along ${tidy(input)}, from ${short(parts[0].from)} to ${short(parts.at(-1).from)}: ${sides.map(({ name, worst, at }) => `${tidy(name)} at most ${worst} ulp, first from ${at} on`).join("; ")}`,
-      },
-      drawn,
-      svg("path", { class: "side-1", d: line(1) }),
-      svg("path", { class: "side-0", d: line(0) }),
-      parts.map((part, place) =>
+    ],
+    `greatest error along ${tidy(input)}, from ${short(parts[0].from)} to ${short(parts.at(-1).from)}: ${sides.map(({ name, worst, at }) => `${tidy(name)} at most ${worst} ulp, first from ${at} on`).join("; ")}`,
+    drawn,
+    svg("path", { class: "side-1", d: line(1) }),
+    svg("path", { class: "side-0", d: line(0) }),
+    parts.map((part, place) =>
+      svg(
+        "rect",
+        {
+          class: "probe",
+          x: begin(place).toFixed(1),
+          y: 0,
+          width: Math.max(0, end(place) - begin(place)).toFixed(1),
+          height: size.height - size.bottom,
+        },
         svg(
-          "rect",
-          {
-            class: "probe",
-            x: begin(place).toFixed(1),
-            y: 0,
-            width: Math.max(0, end(place) - begin(place)).toFixed(1),
-            height: size.height - size.bottom,
-          },
-          svg(
-            "title",
-            {},
-            `from ${short(part.from)}: eager ${ulpText(part.errors[0])}, ${verdict.path} ${ulpText(part.errors[1])}`,
-          ),
+          "title",
+          {},
+          `from ${short(part.from)}: eager ${ulpText(part.errors[0])}, ${verdict.path} ${ulpText(part.errors[1])}`,
         ),
       ),
     ),
@@ -275,8 +275,8 @@ function errorCurve(verdict, { input, from, eager = [], compiled }) {
 }
 
 /** How much of a divergence there is after each step of the program, from 0 to 1. */
-function stepsCurve({ curve, steps, guilty }) {
-  const shares = curve.map((share) => Math.min(Math.max(Number(share) || 0, 0), 1));
+function stepsCurve({ curve: after, steps, guilty }) {
+  const shares = after.map((share) => Math.min(Math.max(Number(share) || 0, 0), 1));
   const said = (place) => `${place + 1}: ${Number((100 * shares[place]).toPrecision(3))} %`;
   const at = (place) => (place + 0.5) / shares.length;
   const size = { width: drawnWidth(), height: 130, left: 52, bottom: 22, top: 10 };
@@ -286,34 +286,22 @@ function stepsCurve({ curve, steps, guilty }) {
     shares.map((_, place) => ({ text: `${place + 1}`, place: at(place) })),
   );
   const line = shares.map((share, place) => `${x(at(place)).toFixed(1)} ${y(share).toFixed(1)}`);
-  return h(
-    "figure",
-    { class: "curve" },
-    h(
-      "figcaption",
-      { class: "label" },
-      "How much of it there is after each step; what is guilty has a ring",
-    ),
-    svg(
-      "svg",
-      {
-        viewBox: `0 0 ${size.width} ${size.height}`,
-        role: "img",
-        "aria-label": `how much of it there is after each step: ${shares.map((_, place) => said(place)).join(", ")}`,
-      },
-      drawn,
-      svg("path", { class: "side-1", d: `M${line.join("L")}` }),
-      shares.map((share, place) =>
-        svg(
-          "circle",
-          {
-            class: guilty?.includes(place) ? "step guilty" : "step",
-            cx: x(at(place)).toFixed(1),
-            cy: y(share).toFixed(1),
-            r: guilty?.includes(place) ? 5 : 3,
-          },
-          svg("title", {}, `${said(place)}${steps?.[place]?.text ? ` ${steps[place].text}` : ""}`),
-        ),
+  return curve(
+    size,
+    ["How much of it there is after each step; what is guilty has a ring"],
+    `how much of it there is after each step: ${shares.map((_, place) => said(place)).join(", ")}`,
+    drawn,
+    svg("path", { class: "side-1", d: `M${line.join("L")}` }),
+    shares.map((share, place) =>
+      svg(
+        "circle",
+        {
+          class: guilty?.includes(place) ? "step guilty" : "step",
+          cx: x(at(place)).toFixed(1),
+          cy: y(share).toFixed(1),
+          r: guilty?.includes(place) ? 5 : 3,
+        },
+        svg("title", {}, `${said(place)}${steps?.[place]?.text ? ` ${steps[place].text}` : ""}`),
       ),
     ),
   );
@@ -347,39 +335,29 @@ function growthCurve({ output, free, restarted }) {
     { name: "running free", sizes: free },
   ];
   const said = (each) => each.map((one) => (Number(one) === 0 ? "0" : short(one))).join(", ");
-  return h(
-    "figure",
-    { class: "curve" },
-    h(
-      "figcaption",
-      { class: "label" },
+  return curve(
+    size,
+    [
       `greatest |Δ| of ${output}, call by call: `,
       sides.map(({ name }, side) =>
         h("span", { class: `side-${side}` }, h("i", { "aria-hidden": "true" }), `${name} `),
       ),
-    ),
-    svg(
-      "svg",
-      {
-        viewBox: `0 0 ${size.width} ${size.height}`,
-        role: "img",
-        "aria-label": `greatest difference of ${tidy(output)}, call by call: ${sides.map((each) => `${each.name} ${said(each.sizes)}`).join("; ")}`,
-      },
-      drawn,
-      sides.map(({ name, sizes }, side) => [
-        svg("path", {
-          class: `side-${side}`,
-          d: `M${sizes.map((each, call) => `${x(at(call)).toFixed(1)} ${y(place(each)).toFixed(1)}`).join("L")}`,
-        }),
-        sizes.map((each, call) =>
-          svg(
-            "circle",
-            { class: "step", cx: x(at(call)).toFixed(1), cy: y(place(each)).toFixed(1), r: 2 },
-            svg("title", {}, `call ${call + 1}, ${name}: ${short(each)}`),
-          ),
+    ],
+    `greatest difference of ${tidy(output)}, call by call: ${sides.map((each) => `${each.name} ${said(each.sizes)}`).join("; ")}`,
+    drawn,
+    sides.map(({ name, sizes }, side) => [
+      svg("path", {
+        class: `side-${side}`,
+        d: `M${sizes.map((each, call) => `${x(at(call)).toFixed(1)} ${y(place(each)).toFixed(1)}`).join("L")}`,
+      }),
+      sizes.map((each, call) =>
+        svg(
+          "circle",
+          { class: "step", cx: x(at(call)).toFixed(1), cy: y(place(each)).toFixed(1), r: 2 },
+          svg("title", {}, `call ${call + 1}, ${name}: ${short(each)}`),
         ),
-      ]),
-    ),
+      ),
+    ]),
   );
 }
 
