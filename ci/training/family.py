@@ -30,6 +30,8 @@ class Training:
     dropout: bool = False
     #: Autocast to this dtype; float16 with a scaler that skips steps.
     autocast: str = ""
+    #: Whether the network alone is compiled, and gradients and optimizer stand beside it.
+    beside: bool = False
 
 
 FAMILY = [
@@ -82,6 +84,19 @@ FAMILY = [
         "transformer-bfloat16-5", "A small transformer in bfloat16, AdamW, 5 steps",
         networks.transformer, optimizers.adamw, 5, autocast="bfloat16",
     ),
+    Training(
+        "mlp-adam-beside-20", "An MLP that is compiled, Adam beside it, 20 steps", networks.mlp,
+        optimizers.adam, 20, beside=True,
+    ),
+    Training(
+        "cnn-sgd-beside-20", "A CNN with a batch norm that is compiled, SGD beside it, 20 steps",
+        networks.cnn, optimizers.sgd, 20, beside=True,
+    ),
+    Training(
+        "transformer-adamw-foreach-beside-5",
+        "A small transformer that is compiled, AdamW by operators of lists beside it, 5 steps",
+        networks.transformer, optimizers.adamw_foreach, 5, beside=True,
+    ),
 ]  # fmt: skip
 
 
@@ -97,9 +112,12 @@ def accumulate(p: Program, of: Training, network: networks.Network, scale: Value
         if of.autocast:
             p.begin({"autocast": {"device": "cpu", "dtype": of.autocast}})
         loss = network.loss(batch)
-        p.end()
+        if of.autocast:
+            p.end()
         # A result may not hang on the graph that its gradients have used up.
         name = f"loss{batch}" if of.accumulated > 1 else "loss"
+        if of.beside:
+            p.begin({"compiled": False})
         p.outputs.append(p.op("detach", loss, let=name))
         scaled = p.op("mul.Tensor", loss, scale) if scale else loss
         grads = p.grad(scaled, [f"%{name}" for name in network.parameters])
@@ -154,6 +172,8 @@ def written(of: Training) -> dict:
         grads = clip(p, grads)
     of.optimizer(p, network.parameters, grads, lr)
     p.end()
+    if of.beside:
+        p.end()
     p.carry |= {name: name for name in network.parameters}
     return p.case(of.title, of.steps)
 

@@ -18,7 +18,7 @@ class Program:
         self.outputs: list[str] = []
         #: Changes of the inputs for each call behind the first.
         self.later: dict[str, list[dict]] = {}
-        self._block: list[dict] | None = None
+        self._blocks: list[list[dict]] = []
         self._seed = self._count = 0
 
     def op(self, name: str, *args: Any, let: str = "", **kwargs: Any) -> Value:
@@ -47,13 +47,14 @@ class Program:
         return [f"%{each}" for each in let]
 
     def begin(self, context: dict) -> None:
-        """From now on steps stand in a context."""
-        self._block = []
-        self.steps.append({"with": context, "steps": self._block})
+        """From now on steps stand in a context, too."""
+        block: list[dict] = []
+        self._add({"with": context, "steps": block})
+        self._blocks.append(block)
 
     def end(self) -> None:
-        """And no more."""
-        self._block = None
+        """And no more in the one that began last."""
+        self._blocks.pop()
 
     def normal(self, name: str, shape: list[int], std: float = 1.0, **more: Any) -> Value:
         """An input of normal numbers."""
@@ -104,7 +105,7 @@ class Program:
         ]
 
     def _add(self, step: dict) -> None:
-        (self.steps if self._block is None else self._block).append(step)
+        (self._blocks[-1] if self._blocks else self.steps).append(step)
 
     def _name(self) -> str:
         self._count += 1

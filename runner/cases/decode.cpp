@@ -215,7 +215,7 @@ class CaseDecoder {
   /// What the file writes out; gives its outputs.
   std::vector<Value> steps(ProgramParts& parts) {
     if (const auto steps = reader_.required(root_, "steps", "what the program does")) {
-      decode_steps(reader_, *steps, context_, scope_, parts);
+      decode_steps(reader_, *steps, context_, scope_, parts, EndsBeside::yes);
       if ((*steps)->is_array() && (*steps)->empty()) reader_.mismatch(*steps, "at least one step");
     }
     const auto names = reader_.required(root_, "outputs", "the names that the program returns");

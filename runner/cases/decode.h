@@ -82,10 +82,13 @@ struct ProgramParts {
 };
 
 /// Decodes a list of steps; names they define are added to the scope.
+/// With `EndsBeside::yes` the last one may be a block that is not compiled.
+enum class EndsBeside { no, yes };
 void decode_steps(Reader& reader, const Node& node, const DecodeContext& context, Scope& scope,
-                  ProgramParts& parts);
+                  ProgramParts& parts, EndsBeside ends = EndsBeside::no);
 
-Context decode_context(Reader& reader, const Node& node);
+/// A context; `compiled` is a key of the block that may say so alone.
+Context decode_context(Reader& reader, const Node& node, EndsBeside ends = EndsBeside::no);
 
 /// Where somebody's program says a step, if the step has `source`.  The file is never opened, and
 /// its path says nothing of anybody's machine: it is relative.

@@ -3,10 +3,10 @@
 
 namespace lockstep {
 
-Context decode_context(Reader& reader, const Node& node) {
+Context decode_context(Reader& reader, const Node& node, EndsBeside ends) {
   Context context;
-  if (!reader.object(
-          node, {"grad", "inference", "deterministic_algorithms", "autocast", "default_dtype"}))
+  if (!reader.object(node, {"grad", "inference", "deterministic_algorithms", "autocast",
+                            "default_dtype", "compiled"}))
     return context;
   const auto dtype_name = [&](const Node& value) -> std::optional<std::string> {
     auto text = reader.text(value, "the name of a floating dtype");
@@ -38,6 +38,17 @@ Context decode_context(Reader& reader, const Node& node) {
   }
   if (const auto dtype = reader.child(node, "default_dtype")) {
     if (const auto name = dtype_name(*dtype)) context.default_dtype = *name;
+  }
+  if (const auto compiled = reader.child(node, "compiled")) {
+    if (ends == EndsBeside::no) {
+      reader.error(compiled->pointer, "found `compiled`, which only the last of the steps may say",
+                   "end the steps of the case with {\"with\": {\"compiled\": false}, \"steps\": [...]}; "
+                   "what stands before is compiled");
+    } else if (const auto value = reader.boolean(*compiled); value && *value) {
+      reader.mismatch(*compiled, "false");
+    } else {
+      context.compiled = value;
+    }
   }
   return context;
 }

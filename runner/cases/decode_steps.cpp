@@ -20,8 +20,9 @@ void remember(std::vector<std::string>& list, const std::string& item) {
 /// Decodes the steps of one list.
 class StepDecoder {
  public:
-  StepDecoder(Reader& reader, const DecodeContext& context, Scope& scope, ProgramParts& parts)
-      : reader_(reader), context_(context), scope_(scope), parts_(parts) {}
+  StepDecoder(Reader& reader, const DecodeContext& context, Scope& scope, ProgramParts& parts,
+              EndsBeside ends)
+      : reader_(reader), context_(context), scope_(scope), parts_(parts), ends_(ends) {}
 
   void decode(const Node& step) {
     if (!step->is_object()) return reader_.mismatch(step, "a step: an object");
@@ -303,7 +304,7 @@ class StepDecoder {
 
   void with(const Node& step) {
     reader_.object(step, {"with", "steps", "source"});
-    Context context = decode_context(reader_, *reader_.child(step, "with"));
+    Context context = decode_context(reader_, *reader_.child(step, "with"), ends_);
     std::vector<Step> outer = std::exchange(parts_.steps, {});
     if (const auto steps = reader_.required(step, "steps", "the steps under the context")) {
       decode_steps(reader_, *steps, context_, scope_, parts_);
@@ -316,6 +317,7 @@ class StepDecoder {
   const DecodeContext& context_;
   Scope& scope_;
   ProgramParts& parts_;
+  EndsBeside ends_;
   std::optional<SourceLine> source_;  ///< of the step
   bool bad_ = false;
 };
@@ -323,10 +325,13 @@ class StepDecoder {
 }  // namespace
 
 void decode_steps(Reader& reader, const Node& node, const DecodeContext& context, Scope& scope,
-                  ProgramParts& parts) {
+                  ProgramParts& parts, EndsBeside ends) {
   if (!reader.list(node, "a list of steps")) return;
-  for (std::size_t i = 0; i < node->size(); ++i)
-    StepDecoder(reader, context, scope, parts).decode(reader.element(node, i));
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    const bool last = i > 0 && i + 1 == node->size();
+    StepDecoder(reader, context, scope, parts, last ? ends : EndsBeside::no)
+        .decode(reader.element(node, i));
+  }
 }
 
 }  // namespace lockstep

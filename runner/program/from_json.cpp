@@ -196,6 +196,8 @@ Context read_context(const At& at) {
                           !entry.has("enabled") || entry.child("enabled").boolean()};
     } else if (key == "default_dtype") {
       context.default_dtype = entry.text("the name of a dtype");
+    } else if (key == "compiled") {
+      context.compiled = entry.boolean();
     } else {
       entry.wrong("context " + key, /*unknown=*/true);
     }

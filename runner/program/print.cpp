@@ -115,6 +115,7 @@ std::string print(const Context& context) {
   if (const auto& autocast = context.autocast)
     add("autocast", autocast->device + " " + autocast->dtype + (autocast->enabled ? "" : " off"));
   if (context.default_dtype) add("default_dtype", *context.default_dtype);
+  flag("compiled", context.compiled);
   return text;
 }
 

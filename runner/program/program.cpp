@@ -18,6 +18,7 @@ Context joined(Context outer, const Context& inner) {
   put(outer.deterministic_algorithms, inner.deterministic_algorithms);
   put(outer.autocast, inner.autocast);
   put(outer.default_dtype, inner.default_dtype);
+  put(outer.compiled, inner.compiled);
   return outer;
 }
 

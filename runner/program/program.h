@@ -31,6 +31,9 @@ struct Context {
   std::optional<bool> deterministic_algorithms;
   std::optional<Autocast> autocast;
   std::optional<std::string> default_dtype;
+  /// false, of the last block of a program alone: its steps are not compiled but stand beside what
+  /// is, as an optimizer does beside a model.
+  std::optional<bool> compiled;
 
   bool operator==(const Context&) const = default;
 };

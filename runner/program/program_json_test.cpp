@@ -21,7 +21,7 @@ const char* const kEverything =
     R"({"let":["g"],"grad":{"of":[{"ref":"c"}],"wrt":[{"ref":"x"}],"with":null,"create_graph":true}},)"
     R"({"let":["h"],"grad":{"of":[{"ref":"g"}],"wrt":[{"ref":"x"}],"with":[{"ref":"t"}],"create_graph":false}},)"
     R"({"with":{"grad":false,"inference":true,"deterministic_algorithms":true,)"
-    R"("autocast":{"device":"cpu","dtype":"bfloat16","enabled":false},"default_dtype":"float64"},"steps":[)"
+    R"("autocast":{"device":"cpu","dtype":"bfloat16","enabled":false},"default_dtype":"float64","compiled":false},"steps":[)"
     R"({"with":{},"steps":[{"let":["u"],"tensor":{"storage":4,"dtype":"int8"}}]}]}],)"
     R"("outputs":["h",null,"u",{"float":"0x1p-1"},"h",3,true],"context":{"grad":true},)"
     R"("backward":{"of":["h"],"with":["x"]},"carry":{"n":"n"}})";

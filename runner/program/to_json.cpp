@@ -144,6 +144,7 @@ Json context_to_json(const Context& context) {
     if (!autocast->enabled) json["autocast"]["enabled"] = false;
   }
   if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
+  if (context.compiled) json["compiled"] = *context.compiled;
   return json;
 }
 

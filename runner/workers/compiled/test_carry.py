@@ -67,6 +67,47 @@ def test_a_call_may_have_a_context_of_its_own(worker, name):
     assert flags == [True, False, True]
 
 
+BESIDE = {
+    "inputs": ["w", "x"],
+    "steps": [
+        {"let": ["h"], "op": "aten::mul.Tensor", "args": [W, X]},
+        {"let": ["loss"], "op": "aten::sum.default", "args": [{"ref": "h"}]},
+        {
+            "with": {"compiled": False},
+            "steps": [
+                {"let": ["g"], "grad": {"of": [{"ref": "loss"}], "wrt": [W]}},
+                {
+                    "with": {"grad": False},
+                    "steps": [{"let": [], "op": "aten::sub_.Tensor", "args": [W, {"ref": "g"}]}],
+                },
+            ],
+        },
+    ],
+    "outputs": ["loss", "g"],
+    "carry": {"w": "w"},
+}
+
+
+@pytest.mark.parametrize("name", ["eager-python", "inductor"])
+def test_an_optimizer_stands_beside_what_is_compiled(worker, name):
+    calls = [{"inputs": {"w": view(0, [2], requires_grad=True), "x": view(1, [2])}}] * 3
+    seen = worker.run(BESIDE, calls, STORAGES, path_=path(name))
+    assert seen["outcome"] == "returned", seen["error"]
+    found = [[seen.values(seen.output(of, 0, at)) for of in ("loss", "g")] for at in range(3)]
+    assert found == [[[26], [1, 2]], [[21], [1, 2]], [[16], [1, 2]]]
+    left = [seen.values(each["inputs"]["w"]) for each in seen["runs"][0]["calls"]]
+    assert left == [[7, 7], [6, 5], [5, 3]]
+    if name == "inductor":  # what stands beside is in no graph
+        assert seen["proof"]["graphs"] == 1 and seen["proof"]["operators"] == 2
+
+
+@pytest.mark.parametrize("name", ["export", "aoti"])
+def test_what_exports_has_nothing_beside_it(worker, name):
+    calls = [{"inputs": {"w": view(0, [2], requires_grad=True), "x": view(1, [2])}}]
+    seen = worker.run({**BESIDE, "carry": {}}, calls, STORAGES, path_=path(name))
+    assert seen["outcome"] == "unsupported" and "beside" in seen["reason"]
+
+
 @pytest.mark.parametrize(
     "change", [{"carry": {"w": "new"}}, {"context": {"grad": False}}], ids=["carry", "context"]
 )

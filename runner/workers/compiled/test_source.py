@@ -98,6 +98,36 @@ def test_autocast_can_be_off():
         body([{"with": context, "steps": []}], ["x"])
 
 
+def test_steps_that_are_not_compiled_are_a_function_of_their_own():
+    """It is given what the compiled one has made, and no more of that than it needs."""
+    beside = {
+        "with": {"compiled": False, "grad": False},
+        "steps": [op(["y"], "mul.Tensor", {"ref": "b"}, {"ref": "x"})],
+    }
+    steps = [op(["a"], "relu.default", X), op(["b"], "exp.default", {"ref": "a"}), beside]
+    found = source(steps, ["y", "x"])
+    assert found.beside and found.outputs == ["y", "x"]
+    assert (
+        found.text[found.text.index("def program") :]
+        == """\
+def program(x):
+    a = x.relu()
+    b = a.exp()
+    return (b,)
+
+
+def beside(x, b):
+    with torch.no_grad():
+        y = b.mul(x)
+    return (y, x)
+"""
+    )
+    assert not source(steps[:2], ["b"]).beside
+    for wrong in ([beside, steps[0]], [*steps[:2], {"with": {"grad": True}, "steps": [beside]}]):
+        with pytest.raises(Malformed, match="only the last step"):
+            source(wrong, ["b"])
+
+
 def test_reads_as_a_person_would_write_it():
     steps = [
         op(["h"], "to.dtype", X, {"dtype": "float16"}),

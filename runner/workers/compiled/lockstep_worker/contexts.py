@@ -78,6 +78,9 @@ def lines(context: object) -> Iterator[tuple[str, str | None]]:
                 raise Malformed("context.autocast.enabled: true or false is expected")
             off = "" if enabled else ", enabled=False"
             yield f"torch.autocast({device!r}{dtype}{off})", None
+        elif key == "compiled":
+            # source.py has taken the block that may say so out of what is compiled.
+            raise Malformed("context.compiled: only the last step of a program stands beside it")
         else:
             raise Unsupported(f"this worker knows no context {key!r:.80}")
 

@@ -107,6 +107,8 @@ class Exporter:
 
     def __init__(self, program: Program, path: dict, function: Callable, scope: dict) -> None:
         self.program, self.path, self.function, self.scope = program, path, function, scope
+        if program.source.beside:
+            raise Unsupported("a path that exports has no steps beside the compiled ones")
         if program.carry:
             raise Unsupported("torch.export wants the sizes of all calls, and carries none over")
         if any(call.get("context") for call in program.calls):

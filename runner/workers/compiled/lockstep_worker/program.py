@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import torch
@@ -254,9 +254,13 @@ class Executor:
         with contexts.enter(context), self.witness.call():
             results = function(*arguments)
             self._settle()
-        by_name = dict(zip(program.source.outputs, results))
         if self.wants_plain:
-            _check_plain(by_name)
+            _check_plain(results)
+        if program.source.beside:
+            with contexts.enter(context):
+                results = scope["beside"](*arguments, *results)
+                self._settle()
+        by_name = dict(zip(program.source.outputs, results))
         grads: list = []
         if program.backward is not None:
             self.unfinished = list(by_name.items()), named
@@ -300,12 +304,12 @@ def _requires_grad(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
 
 
-def _check_plain(results: dict) -> None:
+def _check_plain(results: Iterable) -> None:
     """Raises `TypeError` for a result of a class of tensors that is not torch's."""
-    for name, value in results.items():
+    for place, value in enumerate(results, start=1):
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, torch.Tensor) and type(each) not in (
                 torch.Tensor,
                 torch.nn.Parameter,
             ):
-                raise TypeError(f"{name} is a {type(each).__name__}, and no torch.Tensor")
+                raise TypeError(f"result {place} is a {type(each).__name__}, and no torch.Tensor")

@@ -7,7 +7,7 @@ are looked up, strings and numbers are written by `repr`.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,7 +56,8 @@ class Source:
     `constants` maps the inputs that it does not take but closes over to the global names that it
     knows them by; whoever executes the text sets these. `captured` maps global names of the text to
     views: literal tensors that have no exact short text; whoever executes the text gives each a
-    fresh tensor before every call."""
+    fresh tensor before every call. Where the program ends with steps that are not compiled, the
+    text has `beside(inputs…, results of program…)` besides, which returns the outputs."""
 
     text: str
     inputs: list[str]
@@ -64,6 +65,8 @@ class Source:
     outputs: list[str]
     captured: dict[str, dict] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
+    #: Whether there is a function `beside`.
+    beside: bool = False
 
 
 def float_text(value: object) -> str:
@@ -359,12 +362,20 @@ class _Writer:
         """The text. Raises `Malformed` or `Unsupported`."""
         inputs = [self.name(name) for name in self.program["inputs"] if name not in self.constants]
         self.kinds = {name: kinds.get(name, "unknown") for name in self.program["inputs"]}
-        self.steps(self.program["steps"], 1)
-        outputs = [self._output(each) for each in self.program["outputs"]]
-        if self.lines == ["    pass"]:
-            self.lines = []
-        self.lines.append(f"    return ({', '.join(outputs)}{',' if len(outputs) == 1 else ''})")
-        text = f"def program({', '.join(inputs)}):\n" + "\n".join(self.lines) + "\n"
+        steps, outputs, beside = self.program["steps"], self.program["outputs"], None
+        if steps and _is_beside(steps[-1]):
+            *steps, beside = steps
+        self.steps(steps, 1)
+        if beside is None:
+            text = self._function("program", inputs, map(self._output, outputs))
+        else:
+            handed = self._handed(beside, outputs)
+            text = self._function("program", inputs, handed)
+            rest = {key: value for key, value in beside["with"].items() if key != "compiled"}
+            self._with({**beside, "with": rest}, 1)
+            text += "\n\n" + self._function(
+                "beside", [*inputs, *handed], map(self._output, outputs)
+            )
         helpers = "".join(contexts.HELPERS[key] + "\n\n" for key in self.helpers)
         imports = ("import math\n" if "math." in text else "") + "import torch\n\n\n"
         return Source(
@@ -373,7 +384,40 @@ class _Writer:
             output_names(self.program["outputs"]),
             self.captured,
             self.constants,
+            beside is not None,
         )
+
+    def _function(self, name: str, inputs: list[str], outputs: Iterable[str]) -> str:
+        """The text of a function of the lines that are there, which are gone then."""
+        lines, self.lines = [line for line in self.lines if line != "    pass"], []
+        given = list(outputs)
+        lines.append(f"    return ({', '.join(given)}{',' if len(given) == 1 else ''})")
+        return f"def {name}({', '.join(inputs)}):\n" + "\n".join(lines) + "\n"
+
+    def _handed(self, beside: dict, outputs: list) -> list[str]:
+        """What steps that are not compiled, or the outputs, need of those that are."""
+        used = {each for each in outputs if isinstance(each, str)} | _references(beside["steps"])
+        return [
+            self.name(name)
+            for name in self.kinds
+            if name in used and name not in self.program["inputs"]
+        ]
+
+
+def _is_beside(step: dict) -> bool:
+    """Whether it is a block of steps that are not compiled."""
+    within = step.get("with")
+    return isinstance(within, dict) and within.get("compiled") is False
+
+
+def _references(value: Any) -> set[str]:
+    """The names that steps refer to."""
+    if isinstance(value, list):
+        return set().union(*map(_references, value))
+    if not isinstance(value, dict):
+        return set()
+    own = {value["ref"]} if isinstance(value.get("ref"), str) else set()
+    return own.union(*map(_references, value.values()))
 
 
 def output_names(outputs: list) -> list[str]:

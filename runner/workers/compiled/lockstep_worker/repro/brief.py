@@ -38,10 +38,11 @@ def render(request: dict) -> str:
         or part.source.captured
         or any(helper for _, helper in managers)
         or part.source.constants
+        or part.source.beside
     ):
         raise Unsupported(
-            "a brief script makes one call, without long literals, constants and contexts that "
-            "torch lacks"
+            "a brief script makes one call, without long literals, constants, contexts that torch "
+            "lacks and steps that are not compiled"
         )
     if _draws(need(part.program, "steps", "program")):
         raise Unsupported("a brief script draws no random numbers")

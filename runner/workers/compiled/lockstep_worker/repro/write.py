@@ -138,7 +138,10 @@ def _call(part: Part, called: str, context: dict) -> str:
     names = [name for name in part.program["inputs"] if name not in constants]
     given = ", ".join(f"given[{name!r}]" for name in names)
     lines = [f"program.__globals__[{n!r}] = given[{name!r}]" for name, n in constants.items()]
-    run = f"outputs = dict(zip({part.source.outputs!r}, function({given}), strict=True))"
+    results = f"function({given})"
+    if part.source.beside:
+        results = f"beside({given}{', ' if names else ''}*{results})"
+    run = f"outputs = dict(zip({part.source.outputs!r}, {results}, strict=True))"
     lines += _inside(part.managers(context), [run])
     backward = part.program.get("backward")
     if backward is not None:
