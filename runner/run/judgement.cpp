@@ -24,9 +24,11 @@ GoldSet golds_for(const Findings& found, const JudgeRequest& request) {
     // Its status may be that of its metadata.
     const bool fails = std::any_of(found.differences.begin(), found.differences.end(),
                                    [&](const Difference& difference) {
+                                     // What is written to an input are values, too.
                                      return difference.name == output.name &&
                                             (difference.status == Status::value_diverges ||
-                                             difference.status == Status::nonfinite_diverges);
+                                             difference.status == Status::nonfinite_diverges ||
+                                             difference.status == Status::mutation_diverges);
                                    });
     if (!differs && !fails) continue;
     const auto policy = parse_policy(output.policy);

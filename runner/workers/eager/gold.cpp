@@ -2,6 +2,7 @@
 
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -224,6 +225,33 @@ std::vector<IValue> cast_with_noise(const c10::OperatorHandle& op, Stack stack, 
   return {mark_undefined(operand, result, 1)};
 }
 
+/// The operands that a kernel gets under autocast: of an operator that autocast knows, and whose
+/// result eager has in autocast's dtype, those that it casts to that. Unsupported where it casts
+/// inside of an operator, since nobody sees which operands.
+Stack operands_under_autocast(const c10::OperatorHandle& op, const Stack& stack,
+                              const std::vector<IValue>& plain, Noise* noise) {
+  if (plain.empty() || !plain[0].isTensor() || !plain[0].toTensor().defined() || is_cast(op))
+    return stack;
+  const c10::DeviceType device = plain[0].toTensor().device().type();
+  if (!at::autocast::is_autocast_available(device) || !at::autocast::is_autocast_enabled(device))
+    return stack;
+  const c10::ScalarType to = at::autocast::get_autocast_dtype(device);
+  const auto is_cast_by_it = [&](const at::Tensor& tensor) {
+    return at::autocast::is_eligible(tensor, device) && tensor.scalar_type() != to;
+  };
+  if (plain[0].toTensor().scalar_type() != to || !any_tensor(stack, is_cast_by_it)) return stack;
+  if (!op.hasKernelForDispatchKey(at::autocast::get_autocast_dispatch_key_from_device_type(device)))
+    throw Unsupported("autocast casts inside of " + toString(op.operator_name()));
+  Stack operands;
+  for (const IValue& value : stack) {
+    operands.push_back(map_tensors(value, [&](const at::Tensor& tensor) {
+      if (!is_cast_by_it(tensor)) return tensor;
+      return noise == nullptr ? tensor.to(to) : noise->cast(tensor, to);
+    }));
+  }
+  return operands;
+}
+
 bool is_dropout(const c10::OperatorHandle& op) {
   const std::string& name = op.schema().name();
   return name == "aten::dropout" || name == "aten::dropout_" || name == "aten::native_dropout";
@@ -382,7 +410,7 @@ std::vector<IValue> call_stepwise(const c10::OperatorHandle& op, Stack stack,
     return call_operator(op, wide);
   };
   return call_gold("stepwise", op, [&] {
-    const Stack operands = operands_of_kernel(op, stack);
+    const Stack operands = operands_of_kernel(op, operands_under_autocast(op, stack, plain, noise));
     Stack wide = wide_stack(schema, operands, widen_operand);
     std::vector<IValue> results = call_wide(wide);
     const auto& arguments = schema.arguments();

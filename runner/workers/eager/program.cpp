@@ -122,13 +122,6 @@ void Interpreter::take(const NamedValues& results) {
 }
 
 void Interpreter::block(const std::vector<Step>& steps, const Context& context) {
-  if (mode_ == Gold::stepwise && context.autocast && context.autocast->enabled) {
-    // Which operands it casts, only the operators know.
-    plain_->block(steps, context);
-    next_note_ = plain_->notes_.size();
-    for (const Step& entry : steps) losses_.lose(entry, "stepwise under autocast", scope_);
-    return;
-  }
   const ContextGuard guard(gold_context(mode_, context));
   for (const Step& entry : steps) step(entry);
 }
