@@ -4,10 +4,10 @@
 The strict suite (PyTorch pull request 196029) asks of every pointwise operator of OpInfo whether
 Inductor has eager's bits, forward and backward: float32, bfloat16 and float16, layouts, and all
 patterns of 16 bits. The suite of properties (test/inductor/test_torchinductor_opinfo_properties.py)
-asks of operators of language models for eager's bits, the same bits again, and for the bits of rows
-whatever the size of the batch. Both run on CUDA alone.
+asks operators of language models for three things: eager's bits, the same bits again, and the bits
+of rows whatever the size of the batch. Both run on CUDA alone.
 
-    ci/bench/yardstick/yardstick.py BINARY [RUN…] > ci/bench/yardstick/RESULTS.md
+    ci/bench/yardstick/table.py BINARY [RUN…] > ci/bench/yardstick/RESULTS.md
 
 BINARY is the runner's; of RUNs, which are directories of runs, the table says what differed. It
 needs `pip install expecttest`, as torch's own tests do."""
@@ -22,10 +22,8 @@ import pathlib
 import re
 import subprocess
 import sys
-from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "runner" / "workers" / "compiled"))
 
 #: What the strict suite counts as pointwise beside what OpInfo calls unary and binary functions.
 MORE = frozenset(
@@ -84,16 +82,21 @@ class Row:
 def rows() -> list[Row]:
     """What the two suites ask, by torch's own tables."""
     import torch
-    from lockstep_worker.opinfo import candidates
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
+    # By which operators a case may call each, `lockstep coverage --opinfo` asks, too.
+    said = subprocess.run(
+        [sys.executable, "-m", "lockstep_worker", "opinfo"], input="{}", text=True, check=True,
+        capture_output=True, cwd=ROOT / "runner" / "workers" / "compiled",
+    )  # fmt: skip
+    callable_as = json.loads(said.stdout)["names"]
     found: dict[str, Row] = {}
     for entry in op_db:
         strict = isinstance(entry, (UnaryUfuncInfo, BinaryUfuncInfo)) or entry.name in MORE
         if not strict and entry.name not in PROPERTIES:
             continue
-        names = [*candidates(entry), *BEHIND.get(entry.name, ())]
+        names = [*callable_as[entry.name], *BEHIND.get(entry.name, ())]
         row = found.setdefault(entry.name, Row(entry.name, set()))
         row.operators |= {name for name in names if name.count(".") or name.startswith("aten::")}
         row.backward |= strict and entry.supports_autograd
@@ -162,7 +165,7 @@ def asked(row: Row, by_operator: dict[str, list[dict]], files: dict[str, bool]) 
 
 def missing(row: Row, ours: Asked) -> list[str]:
     """What the two suites ask of a row and this one does not."""
-    gaps = []
+    gaps: list[str] = []
     if row.name in NOT_ASKED:
         return gaps
     if row.strict and not row.integers:
@@ -194,6 +197,13 @@ def verdicts(runs: list[str]) -> dict[str, set[str]]:
     return said
 
 
+def torch_of(run: str) -> str:
+    """The torch of a run, by its log."""
+    with open(pathlib.Path(run) / "run.jsonl", encoding="utf-8") as log:
+        said = (re.search(r'"torch":"([^"]+)"', line) for line in log)
+        return next(found[1] for found in said if found)
+
+
 def found_by(runs: list[str], ours: Asked, said: dict[str, set[str]]) -> str:
     """The cell of what differed."""
     if not runs:
@@ -205,18 +215,23 @@ def found_by(runs: list[str], ours: Asked, said: dict[str, set[str]]) -> str:
     return ", ".join(f"{counts[word]} {word}" for word in order if counts[word]) or "–"
 
 
-def table(binary: str, runs: list[str]) -> str:
-    """The page."""
-    import torch
-
+def all_asked(binary: str) -> list[tuple[Row, Asked]]:
+    """Every row, with what this suite asks of it."""
     by_operator: dict[str, list[dict]] = collections.defaultdict(list)
     for instance in instances(binary):
         for operator in instance["operators"]:
             by_operator[operator.split(".")[0] if "::" in operator else operator].append(instance)
     files: dict[str, bool] = {}
-    said, lines, gaps, of = verdicts(runs), [], [], collections.Counter()
-    for row in rows():
-        ours = asked(row, by_operator, files)
+    return [(row, asked(row, by_operator, files)) for row in rows()]
+
+
+def table(binary: str, runs: list[str]) -> str:
+    """The page."""
+    import torch
+
+    said, lines, gaps = verdicts(runs), [], []
+    of: collections.Counter = collections.Counter()
+    for row, ours in all_asked(binary):
         lacking = missing(row, ours)
         gaps += [f"- `{row.name}`: {', '.join(lacking)}"] if lacking else []
         of.update(
@@ -231,17 +246,19 @@ def table(binary: str, runs: list[str]) -> str:
             NOT_ASKED.get(row.name) or found_by(runs, ours, said),
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    total = len(lines)
+    total, torches = len(lines), sorted({torch_of(run) for run in runs})
     return "\n".join(
         [
             "# A yardstick: PyTorch's own two suites",
             "",
-            "Written by `ci/bench/yardstick/yardstick.py`, which says what the two suites are.",
+            "Written by `ci/bench/yardstick/table.py`, which says what the two suites are.",
             "",
             f"By the OpInfo database of torch {torch.__version__.split('+')[0]} they ask of {total}"
             f" names: {of['strict']} for bits forward, {of['backward']} of them backward, and"
             f" {of['properties']} for properties. This suite asks all that of"
-            f" {total - of['lacking']} of them, on every device, by so many instances:",
+            f" {total - of['lacking']} of them, on every device, by so many instances."
+            + "".join(f" What differed is of torch {version}." for version in torches)
+            + " Where it did and is known, `expected/` has the reason.",
             "",
             "| name | float32 | bfloat16 | float16 | patterns | backward | relations | verdicts |",
             "|---|---|---|---|---|---|---|---|",
