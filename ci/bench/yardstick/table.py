@@ -181,20 +181,25 @@ def missing(row: Row, ours: Asked) -> list[str]:
 
 
 def verdicts(runs: list[str]) -> dict[str, set[str]]:
-    """What runs say of instances: `known`, `failing` or `conform`."""
-    said: dict[str, set[str]] = collections.defaultdict(set)
+    """What runs say of instances: `conform`, `known` or `failing`; of a verdict the last one."""
+    said: dict[str, tuple[str, str]] = {}
     for run in runs:
         with open(pathlib.Path(run) / "run.jsonl", encoding="utf-8") as log:
             for line in log:
                 if not line.startswith('{"type":"verdict"'):
                     continue
                 each = json.loads(line)
-                if each["status"] in ("conform", "unsupported", "refused", "skipped"):
-                    said[each["instance"]].add(each["status"])
-                else:
+                word = each["status"]
+                if word in ("unsupported", "refused", "skipped"):
+                    continue
+                if word != "conform":
                     known = each.get("standing") in ("known", "waived")
-                    said[each["instance"]].add("known" if known else "failing")
-    return said
+                    word = "known" if known else "failing"
+                said[each["id"]] = each["instance"], word
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    for instance, word in said.values():
+        found[instance].add(word)
+    return found
 
 
 def torch_of(run: str) -> str:
@@ -208,9 +213,7 @@ def found_by(runs: list[str], ours: Asked, said: dict[str, set[str]]) -> str:
     """The cell of what differed."""
     if not runs:
         return "–"
-    counts = collections.Counter(
-        word for name in ours.everything() for word in said.get(name, ()) if word != "unsupported"
-    )
+    counts = collections.Counter(word for name in ours.everything() for word in said.get(name, ()))
     order = ("conform", "known", "failing")
     return ", ".join(f"{counts[word]} {word}" for word in order if counts[word]) or "–"
 
