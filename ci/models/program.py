@@ -91,16 +91,19 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 def use(name: str, way: str, dtype: torch.dtype, compiled: bool) -> None:
     """Uses a model as a program would that compiles it, or that does not."""
+    generates = way == zoo.GENERATION
     with _disable_current_modes():  # what makes a model and sets it up is no call of the model
         net, inputs = made(name, way, dtype)
-        if way != zoo.GENERATION:
-            with torch.no_grad():
-                scores = tensors_of(net.model.eval()(**inputs))[0]
-    if way == zoo.GENERATION:
-        generate(torch.compile(net.model.eval()) if compiled else net.model.eval(), inputs)
+        run = net.model.eval() if generates else net
+        if compiled:
+            how: Any = {} if generates else {"dynamic": False, "fullgraph": True}
+            run = torch.compile(run, **how)
+        with torch.no_grad():
+            scores = None if generates else tensors_of(net.model.eval()(**inputs))[0]
+    if scores is None:
+        generate(run, inputs)
         return
     net.model.train(way == zoo.TRAINING)
-    run = torch.compile(net, dynamic=False, fullgraph=True) if compiled else net
     if way == zoo.TRAINING:
         labels = torch.randint(0, scores.shape[-1], (scores[..., 0].numel(),))
         run(labels=labels, **inputs)[0].backward()
