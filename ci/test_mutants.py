@@ -12,10 +12,13 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "ci" / "mutation"))
 
+import inside  # noqa: E402
 import score  # noqa: E402
-from lockstep_mutants import interpret  # noqa: E402
+from campaign import Campaign  # noqa: E402
+from lockstep_mutants import interpret, turns  # noqa: E402
 from lockstep_mutants.compare import SIGN, difference, sharing  # noqa: E402
 from lockstep_mutants.registry import CLASSES, MUTANTS, mutant  # noqa: E402
+from lockstep_mutants.turns import Fault, chosen  # noqa: E402
 
 torch = pytest.importorskip("torch")
 RECORDED, UNOBSERVABLE = score.read(score.SCORE), score.read(score.UNOBSERVABLE)
@@ -80,6 +83,46 @@ def test_the_score_is_no_worse_than_recorded(tmp_path):
         for name, each in json.loads((tmp_path / "result.json").read_text())["mutants"].items()
         if each["level"] is None and each["class"] not in score.NEW
     } == set(UNOBSERVABLE)
+
+
+def test_faults_inside_of_a_model_are_killed():
+    seen = inside.campaign(Campaign(1), ["vit"], 3)["vit"]
+    assert seen.wrong == ""
+    assert len(seen.faults) == 3 and len(seen.killed) >= 2, inside.survivors(seen)
+
+
+@pytest.mark.skipif(
+    not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes; LOCKSTEP_LONG=1 does it"
+)
+def test_faults_inside_of_all_models_are_killed():
+    assert inside.problems(inside.campaign(Campaign(os.cpu_count() or 1), inside.models())) == []
+
+
+def test_the_faults_of_a_graph_are_at_the_first_the_middle_and_the_last_step():
+    steps = {
+        ("exp", "one-element-errs"): [2, 5, 7, 8],
+        ("exp", "fast-exp"): [2, 8],
+        ("exp", "slow-exp"): [5],
+        ("sin", "one-element-errs"): [3],
+    }
+    found = [
+        Fault("fast-exp", "exp", 2, (1, 2)),
+        Fault("fast-exp", "exp", 8, (2, 2)),
+        Fault("one-element-errs", "exp", 2, (1, 3)),
+        Fault("one-element-errs", "exp", 7, (2, 3)),
+        Fault("one-element-errs", "exp", 8, (3, 3)),
+        Fault("one-element-errs", "sin", 3, (1, 1)),
+    ]
+    assert chosen(steps, 6) == found
+    assert chosen(steps, 3) == found[::2]
+
+
+def test_what_no_tolerance_hides_is_a_fault():
+    x = torch.tensor([1.0, -200.0, float("-inf")])
+    for wrong, seen in ((x + 1, False), (x + 3, True), (x.nan_to_num(0), True), (x[:2], False)):
+        assert turns.changes(x, wrong) == seen
+    assert turns.changes((x, x), (x * 2, x)) and not turns.changes((x, x), (x, x * 2))
+    assert turns.changes(x.isinf(), x.isnan()) and not turns.changes(x.isinf(), None)
 
 
 def result_of(name, level, **changes):

@@ -15,6 +15,7 @@ import sys
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -90,6 +91,29 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 def use(name: str, way: str, dtype: torch.dtype, compiled: bool) -> None:
     """Uses a model as a program would that compiles it, or that does not."""
+    generates = way == zoo.GENERATION
+    with _disable_current_modes():  # what makes a model and sets it up is no call of the model
+        net, inputs = made(name, way, dtype)
+        run = net.model.eval() if generates else net
+        if compiled:
+            how: Any = {} if generates else {"dynamic": False, "fullgraph": True}
+            run = torch.compile(run, **how)
+        with torch.no_grad():
+            scores = None if generates else tensors_of(net.model.eval()(**inputs))[0]
+    if scores is None:
+        generate(run, inputs)
+        return
+    net.model.train(way == zoo.TRAINING)
+    if way == zoo.TRAINING:
+        labels = torch.randint(0, scores.shape[-1], (scores[..., 0].numel(),))
+        run(labels=labels, **inputs)[0].backward()
+        return
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=way == zoo.AUTOCAST):
+        run(**inputs)
+
+
+def made(name: str, way: str, dtype: torch.dtype) -> tuple[Net, dict[str, torch.Tensor]]:
+    """A model with what it is given."""
     torch.manual_seed(SEED)
     architecture = zoo.architectures()[name]
     model = architecture.make()
@@ -100,22 +124,7 @@ def use(name: str, way: str, dtype: torch.dtype, compiled: bool) -> None:
         model.config.output_hidden_states = way != zoo.GENERATION
     model = model.to(dtype)
     inputs = {k: each.to(dtype) if each.is_floating_point() else each for k, each in inputs.items()}
-    if way == zoo.GENERATION:
-        generate(model, inputs)
-        return
-    net = Net(model, architecture.inner)
-    if compiled:
-        net = torch.compile(net, dynamic=False, fullgraph=True)
-    with torch.no_grad():  # what a model sets up when it is called first is no part of it
-        scores = tensors_of(model.eval()(**inputs))[0]
-    model.train(way == zoo.TRAINING)
-    if way == zoo.TRAINING:
-        labels = torch.randint(0, scores.shape[-1], (scores[..., 0].numel(),))
-        net(labels=labels, **inputs)[0].backward()
-    if way == zoo.TRAINING or not compiled:
-        return
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=way == zoo.AUTOCAST):
-        net(**inputs)
+    return Net(model, architecture.inner if way != zoo.GENERATION else None), inputs
 
 
 def notice(name: str) -> str:
@@ -129,9 +138,8 @@ def notice(name: str) -> str:
     return f"Captured from {source} of {library} {version}, Apache License 2.0. {holders}".strip()
 
 
-def generate(model: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> None:
+def generate(step: torch.nn.Module, inputs: dict[str, torch.Tensor]) -> None:
     """Reads a text, and then writes word by word; what was read stays in a cache."""
-    step = torch.compile(model.eval())
     past = None
     with torch.no_grad():
         for _ in range(STEPS):

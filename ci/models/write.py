@@ -112,7 +112,12 @@ def main(words: list[str]) -> int:
     parser.add_argument("--calls", action="store_true", help="the distinct calls of all instead")
     asked = parser.parse_args(words)
     if asked.calls:
-        return calls.write([*zoo.architectures()])
+        return calls.write(
+            {
+                name: [f"{way}:{dtype}" for way in each.ways for dtype in dtypes_of(name, way)]
+                for name, each in zoo.architectures().items()
+            }
+        )
     wrong = 0
     for name, architecture in zoo.architectures().items():
         ways = [each for each in architecture.ways if not asked.way or each in asked.way]

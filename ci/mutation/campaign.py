@@ -42,9 +42,9 @@ class Probed:
     breaks: dict[str, str] = field(default_factory=dict)
 
 
-def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
-    """The path of a mutant, or of the faultless twin (None)."""
-    name = mutant.name if mutant else FAULTLESS
+def path_file(folder: pathlib.Path, mutant: Mutant | None, twin: str = FAULTLESS) -> pathlib.Path:
+    """The path of a mutant, or of a twin (None)."""
+    name = mutant.name if mutant else twin
     declared = {
         "format": 2,
         "name": path_of(name),
@@ -52,7 +52,7 @@ def path_file(folder: pathlib.Path, mutant: Mutant | None) -> pathlib.Path:
         "contract": "values",
         "default": False,
         "worker": "compiled",
-        "backend": mutant.backend if mutant else f"lockstep_mutant_{FAULTLESS}",
+        "backend": mutant.backend if mutant else f"lockstep_mutant_{twin.replace('-', '_')}",
         "mode": None,
         "dynamic": False,
         "fullgraph": True,
@@ -123,7 +123,7 @@ class Campaign:
             folder = pathlib.Path(name)
             mutants = sorted({mutant for _, mutant in pairs})
             files = [path_file(folder, MUTANTS.get(mutant)) for mutant in mutants]
-            self._run_alone(
+            self.run_alone(
                 folder / "run",
                 *extra,
                 *(word for file in files for word in ("--path-file", str(file))),
@@ -201,7 +201,7 @@ class Campaign:
         if not failing:
             return []
         with tempfile.TemporaryDirectory(prefix="lockstep-mutants-") as name:
-            self._run_alone(pathlib.Path(name, "run"), *failing, "--path", "aot_eager")
+            self.run_alone(pathlib.Path(name, "run"), *failing, "--path", "aot_eager")
             verdicts = verdicts_of(pathlib.Path(name, "run"))
         return sorted(each["instance"] for each in verdicts if each["status"] not in FAILING)
 
@@ -218,7 +218,7 @@ class Campaign:
         digest.update((self.binary.parent / "schemas.json").read_bytes())
         return digest.hexdigest()[:16]
 
-    def _run_alone(self, out: pathlib.Path, *arguments: str) -> None:
+    def run_alone(self, out: pathlib.Path, *arguments: str) -> None:
         """A run in which some may fail, each compiled by itself and judged as if nothing were
         known."""
         jobs = ("-j", str(self.jobs), "--out", str(out))

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+import inside
 from campaign import FAILING, HERE, LEVELS, LIMITS, Campaign, Failed, Probed
 from lockstep_mutants.interpret import FAULTLESS
 from lockstep_mutants.registry import CLASSES, MUTANTS, PROBED, Mutant
@@ -371,6 +372,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         "--list", action="store_true", help="print the mutants and what is wrong with each"
     )
     parser.add_argument(
+        "--models",
+        action="store_true",
+        help="faults inside of models instead; NAME is a model of cases/models/",
+    )
+    parser.add_argument(
         "-j",
         "--jobs",
         type=int,
@@ -385,17 +391,19 @@ def main(words: Sequence[str]) -> int:
     """Runs, prints the table and what is wrong, and returns the exit status."""
     arguments, start = parse(words), time.monotonic()
     recorded, unobservable = read(SCORE), read(UNOBSERVABLE)
-    mutants = chosen(arguments, recorded)
-    if arguments.list:
-        for name, mutant in mutants.items():
-            print(f"{mutant.cls:15} {name:45} {mutant.doc}")
-        return 0
     campaign = Campaign(
         arguments.jobs,
         lambda text: print(
             f"[{time.monotonic() - start:6.0f} s] {text}", file=sys.stderr, flush=True
         ),
     )
+    if arguments.models:
+        return inside.main(arguments.names, campaign, arguments.record)
+    mutants = chosen(arguments, recorded)
+    if arguments.list:
+        for name, mutant in mutants.items():
+            print(f"{mutant.cls:15} {name:45} {mutant.doc}")
+        return 0
     levels = LEVELS[: LEVELS.index(arguments.level) + 1]
 
     def save(result: dict) -> None:

@@ -15,7 +15,9 @@ from . import (  # noqa: F401
     randomness,
     state,
     structure,
+    turns,
 )
 from .interpret import register
 
 register()
+turns.register()

@@ -43,28 +43,28 @@ class Records:
         self.mutants[mutant.name] = max(self.mutants.get(mutant.name, 0.0), differs)
 
     def write(self) -> None:
-        """Adds a line, if there is anything new. A line is one write, so that those of several
-        processes do not mix."""
-        file, new = (
-            os.environ.get(RECORDS),
-            (dict(self.mutants), set(self.facts), dict(self.breaks)),
-        )
-        if file and new != self._written:
+        """Adds a line, if there is anything new."""
+        new = dict(self.mutants), set(self.facts), dict(self.breaks)
+        if new != self._written:
             self._written = new
-            line = (
-                json.dumps(
-                    {
-                        "instance": os.environ.get(INSTANCE, ""),
-                        "mutants": self.mutants,
-                        "facts": sorted(self.facts),
-                        "breaks": self.breaks,
-                    }
-                )
-                + "\n"
+            write(
+                {
+                    "instance": os.environ.get(INSTANCE, ""),
+                    "mutants": self.mutants,
+                    "facts": sorted(self.facts),
+                    "breaks": self.breaks,
+                }
             )
-            at = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            os.write(at, line.encode())
-            os.close(at)
+
+
+def write(record: dict) -> None:
+    """Adds a line to the file that `RECORDS` names, if it names one. A line is one write, so that
+    those of several processes do not mix."""
+    if not (file := os.environ.get(RECORDS)):
+        return
+    at = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.write(at, (json.dumps(record) + "\n").encode())
+    os.close(at)
 
 
 RECORDED = Records()
@@ -97,7 +97,8 @@ class _Interpreter(torch.fx.Interpreter):
         return found
 
 
-def _named(target: Overload, graph: str) -> list[Mutant]:
+def named(target: Overload, graph: str) -> list[Mutant]:
+    """The mutants of an operator of a graph."""
     space, _, name = target._schema.name.partition("::")
     return (
         list(of_operator(name, target._overloadname, torch.Tag.pointwise in target.tags, graph))
@@ -186,7 +187,7 @@ def _generator(target: Overload) -> Any:
 
 def _probe(target: Overload, args: tuple, kwargs: dict, graph: str) -> Any:
     """The operator as it is; beside it, what each mutant would make of it."""
-    mutants, before = _named(target, graph), _generator(target)
+    mutants, before = named(target, graph), _generator(target)
     if before is not None:
         RECORDED.facts.add("random")
     given = _copies(target, args, kwargs)
@@ -205,7 +206,7 @@ def _mutated(mutant: Mutant) -> Callable:
     """Every operator as it is but for those of a mutant."""
 
     def intercept(target: Overload, args: tuple, kwargs: dict, graph: str) -> Any:
-        if mutant not in _named(target, graph):
+        if mutant not in named(target, graph):
             return target(*args, **kwargs)
         copies, before = _copies(target, args, kwargs), _generator(target)
         right = _Outcome(target, *copies[0], **copies[1])
@@ -292,13 +293,14 @@ def compiled(
     return run
 
 
-def _keep(outputs: list, *_: Any) -> list:
+def keep(outputs: list, *_: Any) -> list:
+    """Results as they are."""
     return outputs
 
 
 def _faultless(module: torch.fx.GraphModule, examples: Sequence) -> Callable:
     return compiled(
-        module, examples, lambda target, args, kwargs, _: target(*args, **kwargs), _keep, _keep
+        module, examples, lambda target, args, kwargs, _: target(*args, **kwargs), keep, keep
     )
 
 
@@ -423,21 +425,21 @@ def _called(mutant: Mutant, run: Callable) -> Callable:
 def _backend(mutant: Mutant) -> Callable:
     def backend(module: torch.fx.GraphModule, examples: Sequence, **_: Any) -> Callable:
         if mutant.kind == "op":
-            return compiled(module, examples, _mutated(mutant), _keep, _keep)
+            return compiled(module, examples, _mutated(mutant), keep, keep)
         if mutant.kind == "result":
             return compiled(
                 module,
                 examples,
                 lambda target, args, kwargs, _: target(*args, **kwargs),
                 lambda outputs, inputs: _applied(mutant, outputs, inputs),
-                _keep,
+                keep,
             )
         if mutant.kind == "gradients":
             return compiled(
                 module,
                 examples,
                 lambda target, args, kwargs, _: target(*args, **kwargs),
-                _keep,
+                keep,
                 lambda found: _applied(mutant, found),
             )
         if mutant.kind == "call":

@@ -359,11 +359,13 @@ def sweep(asked: Asked, work: pathlib.Path, folder: pathlib.Path) -> int:
     if not noted:
         raise Refusal(f"{asked.program} calls no operator that a sweep takes.")
     folder.mkdir(parents=True, exist_ok=True)
-    texts = sweeps.write(noted, pathlib.Path(asked.program).name)
+    texts, too_long = sweeps.write(noted, pathlib.Path(asked.program).name)
     for at, text in enumerate(texts):
         name = f"{stem}-calls" + (f"-{at + 1}" if at else "")
         (folder / f"{name}.json").write_text(text, "utf-8")
-    say(f"{len(noted)} distinct calls in {_relative(folder)}")
+    say(f"{len(noted) - too_long} distinct calls in {_relative(folder)}")
+    if too_long:
+        say(f"{too_long} more have so many arguments that no id has room for them")
     keep_log(asked, work, folder)
     return INTERRUPTED if interrupted else OK
 

@@ -18,6 +18,8 @@ from lockstep_worker.compat.carry import is_zero_tensor  # noqa: E402  (its pack
 SMALL = 64
 #: The most elements that are looked at to find a fill.
 LOOKED_AT = 1 << 24
+#: The greatest bound that the fill `integers` has.
+MOST_INTEGER = 1 << 53
 #: The most elements that keep a special value of their own beside a fill.
 MOST_EXCEPT = 1_000
 
@@ -233,7 +235,7 @@ def _integers(whole: torch.Tensor, last: int) -> dict:
                 rows = flat.reshape(-1, block).sort(dim=1).values
                 if bool((rows == torch.arange(block)).all()):
                     return {"permutation": {} if block == count else {"block": block}}
-    return {"integers": {"low": low, "high": high + 1}}
+    return {"integers": {"low": max(low, -MOST_INTEGER), "high": min(high + 1, MOST_INTEGER)}}
 
 
 def _complex(flat: torch.Tensor) -> dict | None:

@@ -20,6 +20,7 @@ SPECIAL = torch.tensor([1.5, math.nan, -0.25, math.inf, 0.75, -math.inf, 3.5, -0
         (torch.tensor([3, 1, 0, 2]), {"fill": {"permutation": {}}}),
         (torch.tensor([[2, 0, 1], [0, 2, 1]]), {"fill": {"permutation": {"block": 3}}}),
         (torch.tensor([7, 9, 7, 12]), {"fill": {"integers": {"low": 7, "high": 13}}}),
+        (torch.tensor([5, -(1 << 63)]), {"fill": {"integers": {"low": -(1 << 53), "high": 6}}}),
         (torch.tensor([True, False, False, True]), {"fill": {"mask": {"share": 0.5}}}),
         (torch.tensor([1.0, 0.0, 0.0, 0.0]), {"fill": {"mask": {"share": 0.25}}}),
         (torch.ones(3, dtype=torch.bool), {"fill": {"constant": 1}}),
