@@ -8,6 +8,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import pytest
+from own_cache import own_cache
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASE = "bugs/185337-half-round-trip"
@@ -61,14 +62,7 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
 
 
 def test_what_nothing_has_changed_of_is_not_executed_again(lockstep, tmp_path, monkeypatch):
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
-    compiled.mkdir(parents=True, exist_ok=True)
-    (cache / "inductor").symlink_to(
-        compiled
-    )  # what others have compiled, but no verdicts of theirs
-    monkeypatch.setenv("LOCKSTEP_CACHE", str(cache))
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(own_cache(tmp_path)))
     for name in ("first", "second"):
         assert lockstep("run", CASE, "--reuse", "--out", str(tmp_path / name)).returncode == 0
     first, second = (
