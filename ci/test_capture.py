@@ -16,6 +16,7 @@ sys.path.insert(0, str(BENCH))
 
 from capture import bench, roundtrip  # noqa: E402
 from forks import Forks  # noqa: E402
+from own_cache import own_cache  # noqa: E402
 
 LONG = pytest.mark.skipif(
     not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long"
@@ -36,12 +37,11 @@ TABLE = {
 @pytest.fixture(autouse=True)
 def tool(monkeypatch, tmp_path_factory):
     """The built runner is what is called."""
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     monkeypatch.setenv("LOCKSTEP", str(binary))
     monkeypatch.setenv("LOCKSTEP_HOME", str(ROOT))
     monkeypatch.setenv("LOCKSTEP_PYTHON", sys.executable)
-    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(own_cache(tmp_path_factory.getbasetemp())))
     monkeypatch.delenv("LOCKSTEP_RUNNER", raising=False)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import pytest
+from own_cache import own_cache
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CASE = "bugs/185337-half-round-trip"
@@ -17,8 +18,8 @@ CASE = "bugs/185337-half-round-trip"
 def lockstep():
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
 
-    def run(*arguments):
-        environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT)}
+    def run(*arguments, **more):
+        environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), **more}
         return subprocess.run(
             [binary, *arguments], env=environment, capture_output=True, text=True, timeout=600
         )
@@ -26,15 +27,28 @@ def lockstep():
     return run
 
 
+@pytest.fixture(scope="module")
+def ran(lockstep, tmp_path_factory):
+    """Runs the case on its paths, and keeps the verdicts: what the run said, its folder, and what
+    runs it again into another one."""
+    folder = tmp_path_factory.mktemp("ran")
+    cache = str(own_cache(folder))
+
+    def run(name):
+        return lockstep("run", CASE, "--reuse", "--out", str(folder / name), LOCKSTEP_CACHE=cache)
+
+    return run("first"), folder / "first", run
+
+
 def verdicts(directory):
     record = json.loads((directory / "run.json").read_text())
     return {verdict["path"]: verdict for verdict in record["verdicts"]}
 
 
-def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep, tmp_path):
-    result = lockstep("run", CASE, "--out", str(tmp_path))
+def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(ran):
+    result, folder, _ = ran
     assert result.returncode == 0, result.stderr
-    found = verdicts(tmp_path)
+    found = verdicts(folder)
     assert found["inductor"]["status"] == "value_diverges"
     assert found["inductor"]["standing"] == "known"
     assert (
@@ -49,7 +63,7 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     assert found["inductor-emulate-casts"]["status"] == "conform"
     absent = {
         path["name"]: path["reason"]
-        for path in json.loads((tmp_path / "run.json").read_text())["run"]["absent_paths"]
+        for path in json.loads((folder / "run.json").read_text())["run"]["absent_paths"]
     }
     if "inductor-strict" in found:
         assert found["inductor-strict"]["status"] == "conform" and absent == {}
@@ -60,19 +74,12 @@ def test_the_known_divergence_is_known_and_the_emulating_mode_conforms(lockstep,
     assert found["inductor-emulate-casts"]["proof"]["graphs"] == 1
 
 
-def test_what_nothing_has_changed_of_is_not_executed_again(lockstep, tmp_path, monkeypatch):
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
-    compiled.mkdir(parents=True, exist_ok=True)
-    (cache / "inductor").symlink_to(
-        compiled
-    )  # what others have compiled, but no verdicts of theirs
-    monkeypatch.setenv("LOCKSTEP_CACHE", str(cache))
-    for name in ("first", "second"):
-        assert lockstep("run", CASE, "--reuse", "--out", str(tmp_path / name)).returncode == 0
+def test_what_nothing_has_changed_of_is_not_executed_again(ran):
+    _, folder, again = ran
+    assert again("second").returncode == 0
     first, second = (
-        json.loads((tmp_path / name / "run.json").read_text()) for name in ("first", "second")
+        json.loads((folder.with_name(name) / "run.json").read_text())
+        for name in ("first", "second")
     )
     assert not any("reused" in verdict for verdict in first["verdicts"])
     for made, taken in zip(first["verdicts"], second["verdicts"], strict=True):
@@ -122,10 +129,8 @@ def test_a_wrong_expectation_is_not_met(lockstep, tmp_path):
     assert verdicts(tmp_path / "run")["inductor"]["standing"] == "new"
 
 
-def test_the_record_says_what_it_was_made_with(lockstep, tmp_path):
-    result = lockstep("run", CASE + "@cpu/inductor", "--out", str(tmp_path))
-    assert result.returncode == 0, result.stderr
-    environment = json.loads((tmp_path / "run.json").read_text())["environment"]
+def test_the_record_says_what_it_was_made_with(ran):
+    environment = json.loads((ran[1] / "run.json").read_text())["environment"]
     for worker in ("eager", "compiled"):
         assert environment[worker]["flush_denormals"] is False
         for key in ("torch", "torch_git", "cpu_capability", "compiler", "operators_digest"):

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
+from own_cache import own_cache
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", "")) / "bin" / "lockstep"
@@ -138,12 +139,8 @@ def test_of_what_this_torch_has_mended_there_is_nothing_to_say(one):
 def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     file = tmp_path / "small.json"
     one = "bugs/185337-half-round-trip@cpu/inductor"
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    compiled = pathlib.Path(os.environ.get("LOCKSTEP_TEST_CACHE", tmp_path / "inductor"))
-    compiled.mkdir(parents=True, exist_ok=True)
-    (cache / "inductor").symlink_to(compiled)
-    done = lockstep("shrink", one, "--to", str(file), LOCKSTEP_CACHE=str(cache))
+    cache = str(own_cache(tmp_path))
+    done = lockstep("shrink", one, "--to", str(file), LOCKSTEP_CACHE=cache)
     assert done.returncode == 1, done.stderr
     small = json.loads(file.read_text())
     assert [step["op"] for step in small["steps"]] == ["to.dtype", "to.dtype"] and small[
@@ -154,7 +151,7 @@ def test_a_case_is_shrunk_to_what_check_accepts_and_runs_as_before(tmp_path):
     assert lockstep("check", str(file)).returncode == 0
     ran = lockstep("run", str(file), "--path", "inductor", "--out", str(tmp_path / "run"))
     assert ran.returncode == 1 and "value diverges" in ran.stdout, ran.stderr
-    again = lockstep("shrink", one, LOCKSTEP_CACHE=str(cache))
+    again = lockstep("shrink", one, LOCKSTEP_CACHE=cache)
     assert again.stdout.startswith(file.read_text())
     assert "remembered from before" in again.stderr
     assert lockstep("shrink", one, "--to", str(file)).returncode == 2

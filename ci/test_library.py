@@ -92,15 +92,18 @@ def record(directory):
     return json.loads((directory / "run.json").read_text())
 
 
-def test_both_workers_execute_the_operator(lockstep, library, tmp_path):
-    result = lockstep(
-        *"run vendor --path eager-python,aot_eager,inductor --library".split(),
-        str(library),
-        "--out",
-        str(tmp_path),
-    )
+@pytest.fixture(scope="module")
+def ran(lockstep, library, tmp_path_factory):
+    """What a run with the library says, and its folder."""
+    folder = tmp_path_factory.mktemp("ran")
+    words = "run vendor --path eager-python,aot_eager,inductor --library".split()
+    return lockstep(*words, str(library), "--out", str(folder)), folder
+
+
+def test_both_workers_execute_the_operator(library, ran):
+    result, folder = ran
     assert result.returncode == 0, result.stdout + result.stderr
-    found = {verdict["path"]: verdict for verdict in record(tmp_path)["verdicts"]}
+    found = {verdict["path"]: verdict for verdict in record(folder)["verdicts"]}
     assert {path: verdict["status"] for path, verdict in found.items()} == {
         "eager-python": "conform",
         "aot_eager": "conform",
@@ -111,19 +114,14 @@ def test_both_workers_execute_the_operator(lockstep, library, tmp_path):
     assert found["inductor"]["repro"].endswith(f"--library {library}")
 
 
-def test_the_environment_names_the_library_and_its_content(lockstep, library, tmp_path):
-    other = tmp_path / "other.so"
+def test_the_environment_names_the_library_and_its_content(lockstep, library, ran, tmp_path):
+    other, out = tmp_path / "other.so", tmp_path / "out"
     other.write_bytes(library.read_bytes() + b"\0")
+    words = "run vendor --path eager --library".split()
+    assert lockstep(*words, str(other), "--out", str(out)).returncode == 0
     named = []
-    for number, file in enumerate((library, other)):
-        out = tmp_path / str(number)
-        assert (
-            lockstep(
-                "run", "vendor", "--path", "eager", "--library", str(file), "--out", str(out)
-            ).returncode
-            == 0
-        )
-        named.append(record(out)["environment"]["machine"]["library 0"])
+    for file, folder in ((library, ran[1]), (other, out)):
+        named.append(record(folder)["environment"]["machine"]["library 0"])
         assert named[-1].startswith(str(file))
     assert named[0].split("(")[1] != named[1].split("(")[1]
 

@@ -9,18 +9,18 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import drawn  # noqa: E402
 import ratios  # noqa: E402
 import run  # noqa: E402
+from own_cache import own_cache  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch, tmp_path_factory):
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
     monkeypatch.setenv("LOCKSTEP_PYTHON", sys.executable)
-    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(own_cache(tmp_path_factory.getbasetemp())))
 
 
 def test_every_benchmark_is_known():

@@ -30,6 +30,28 @@ Position position_at(std::string_view text, std::size_t offset) {
   return position;
 }
 
+/// The key that stands there, in its quotes.
+std::string key_text(std::string_view quoted) {
+  if (quoted.find('\\') == std::string_view::npos)
+    return std::string(quoted.substr(1, quoted.size() - 2));
+  const Json name = Json::parse(quoted, nullptr, false);
+  return name.is_string() ? name.get<std::string>() : "";
+}
+
+/// Extends a pointer by one reference token, escaped.
+void add_token(std::string& pointer, std::string_view token) {
+  pointer += '/';
+  for (const char c : token) {
+    if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else {
+      pointer += c;
+    }
+  }
+}
+
 /// Walks a well-formed JSON text and reports every value with its pointer and offsets.
 class Scanner {
  public:
@@ -47,9 +69,8 @@ class Scanner {
 
  private:
   void space() {
-    while (at_ < text_.size() &&
-           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-      ++at_;
+    const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
   }
   void string() {
     for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
@@ -79,11 +100,10 @@ class Scanner {
     for (space(); at_ < text_.size() && text_[at_] != '}' && !enough(); space()) {
       const std::size_t key = at_;
       string();
-      const Json name = Json::parse(text_.substr(key, at_ - key), nullptr, false);
-      const std::string token = name.is_string() ? name.get<std::string>() : "";
+      std::string token = key_text(text_.substr(key, at_ - key));
       if (token.size() > kLongestKey) too_long(pointer_, key);
-      pointer_ += child_pointer("", token);
-      if (!seen.insert(token).second) repeated(pointer_, key);
+      add_token(pointer_, token);
+      if (!seen.insert(std::move(token)).second) repeated(pointer_, key);
       space();
       ++at_;  // ':'
       value(key);
@@ -126,13 +146,13 @@ class Strictness : public Scanner {
   }
   void found(const std::string& pointer, std::size_t, std::size_t begin, std::size_t end) override {
     const std::string_view token = std::string_view(file_.text).substr(begin, end - begin);
-    if (token.find_first_of("-0123456789") != 0) return;
-    const Json number = Json::parse(token, nullptr, false);
-    const bool integer = token.find_first_of(".eE") == std::string_view::npos;
-    if (token == "-0") {  // before any comparison: the library takes it for more than all integers
+    constexpr std::size_t kFits = 18;  // so many characters of an integer fit 64 bits
+    if (token.empty() || !(token[0] == '-' || (token[0] >= '0' && token[0] <= '9'))) return;
+    if (token == "-0") {
       add(pointer, begin,
           "found -0, which is the integer 0 in JSON: write -0.0 for the negative zero");
-    } else if (integer && (number.is_number_float() || number > std::uint64_t{UINT64_MAX})) {
+    } else if (token.size() > kFits && token.find_first_of(".eE") == std::string_view::npos &&
+               Json::parse(token, nullptr, false).is_number_float()) {
       add(pointer, begin,
           fmt::format("found the integer {}, expected one of at most 64 bits",
                       one_line(token, 40)));
@@ -286,16 +306,7 @@ std::vector<int> lines_of_elements(std::string_view text, std::string_view point
 
 std::string child_pointer(std::string_view pointer, std::string_view token) {
   std::string result(pointer);
-  result += '/';
-  for (const char c : token) {
-    if (c == '~') {
-      result += "~0";
-    } else if (c == '/') {
-      result += "~1";
-    } else {
-      result += c;
-    }
-  }
+  add_token(result, token);
   return result;
 }
 

@@ -19,12 +19,31 @@ std::string id_text(const Json& value) {
   return value.dump();
 }
 
+/// A value in a document: its pointer is text only where one is wrong, for there are many.
+struct Place {
+  const Place* parent;     ///< null: the document itself
+  const std::string* key;  ///< in an object; null: an element
+  std::size_t index;
+
+  std::string pointer() const {
+    if (parent == nullptr) return "";
+    return child_pointer(parent->pointer(), key != nullptr ? *key : std::to_string(index));
+  }
+  bool below(std::string_view member) const {
+    const Place* place = this;
+    while (place->parent != nullptr && place->parent->parent != nullptr) place = place->parent;
+    return place != this && place->key != nullptr && *place->key == member;
+  }
+};
+
 /// What substitute does to a value; `swept`: it is of a document with a sweep.
-void replace(Json& value, const std::string& pointer, const MatrixChoice& choice,
-             const std::string& device, bool swept, std::vector<std::string>& unknown) {
+void replace(Json& value, const Place& place, const MatrixChoice& choice, const std::string& device,
+             bool swept, std::vector<std::string>& unknown) {
   if (value.is_string()) {
+    if (const auto& whole = value.get_ref<const std::string&>();
+        !whole.starts_with('$') || whole.size() < 2)
+      return;
     const std::string text = value.get<std::string>();
-    if (!text.starts_with('$') || text.size() < 2) return;
     if (text[1] == '$') {
       value = text.substr(1);
       return;
@@ -46,14 +65,14 @@ void replace(Json& value, const std::string& pointer, const MatrixChoice& choice
       value = *field;
       return;
     }
-    if (text == "$op" && swept && pointer.starts_with("/steps/")) return;  // its call
-    unknown.push_back(pointer);
+    if (text == "$op" && swept && place.below("steps")) return;  // its call
+    unknown.push_back(place.pointer());
   } else if (value.is_object()) {
-    for (auto& [key, child] : value.items())
-      replace(child, child_pointer(pointer, key), choice, device, swept, unknown);
+    for (auto& [key, child] : value.get_ref<Json::object_t&>())
+      replace(child, {&place, &key, 0}, choice, device, swept, unknown);
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i)
-      replace(value[i], pointer + "/" + std::to_string(i), choice, device, swept, unknown);
+      replace(value[i], {&place, nullptr, i}, choice, device, swept, unknown);
   }
 }
 
@@ -168,12 +187,11 @@ Json copy_of(const Json& root, const MatrixChoice& choice) {
   Json result = Json::object();
   for (const auto& [key, value] : root.items()) {
     if (key == "matrix") continue;
-    Json& copy = result[key];
     if (key != "sweep" || choice.call < 0 || !value.is_object()) {
-      copy = value;
+      result[key] = value;
       continue;
     }
-    copy = Json::object();
+    Json& copy = result[key] = Json::object();
     for (const auto& [name, part] : value.items()) {
       copy[name] =
           name == "calls" ? Json::array({part[static_cast<std::size_t>(choice.call)]}) : part;
@@ -188,7 +206,7 @@ Json substitute(const Json& root, const MatrixChoice& choice, const std::string&
                 std::vector<std::string>& unknown) {
   Json result = copy_of(root, choice);
   if (!choice.op.empty()) result["sweep"]["operators"] = choice.op;
-  replace(result, "", choice, device, root.contains("sweep"), unknown);
+  replace(result, {nullptr, nullptr, 0}, choice, device, root.contains("sweep"), unknown);
   return result;
 }
 

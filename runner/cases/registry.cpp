@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/bounded_json.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -40,12 +41,13 @@ Overload overload_from(const Json& json) {
 Result<Registry> Registry::read(const std::filesystem::path& file) {
   auto text = read_file(file);
   if (!text) return tl::unexpected(text.error());
-  const Json json = Json::parse(*text, nullptr, false);
-  if (json.is_discarded()) {
-    return fail(fmt::format("{} is not JSON", file.string()),
+  constexpr JsonBounds kOfADump = {64 << 20, 16, 4 << 20};
+  const auto json = parse_bounded_json(*text, kOfADump);
+  if (!json) {
+    return fail(fmt::format("{} is not JSON: {}", file.string(), json.error().message),
                 "remove it: the next set-up writes it anew");
   }
-  return from_json(json);
+  return from_json(*json);
 }
 
 Result<Registry> Registry::from_json(const Json& json) {

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <iterator>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -403,30 +407,62 @@ std::string shown_name(const fs::path& path) {
   return error || below.empty() || below.starts_with("..") ? path.generic_string() : below;
 }
 
+/// A case file to read.
+struct Wanted {
+  fs::path path;
+  std::string shown;
+  std::string id;  ///< empty: as its name says
+};
+
+/// Reads files on all cores.  What is wrong is added in their order, whoever reads them, and such
+/// files are left out.
+std::vector<CaseFile> read_case_files(const std::vector<Wanted>& wanted, Diagnostics& diagnostics,
+                                      const std::shared_ptr<ValueFiles>& values) {
+  std::vector<CaseFile> read(wanted.size());
+  std::vector<Diagnostics> wrong(wanted.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < wanted.size(); i = next++)
+      read[i] = read_case_file(wanted[i].path, wanted[i].shown, wrong[i], wanted[i].id, values);
+  };
+  constexpr std::size_t kFilesOfAThread = 32;  // fewer are read before a thread has begun
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::future<void>> helpers;
+  for (std::size_t i = 1; i < std::min(cores, wanted.size() / kFilesOfAThread); ++i)
+    helpers.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& helper : helpers) helper.get();
+  std::vector<CaseFile> files;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wrong[i].empty()) files.push_back(std::move(read[i]));
+    std::move(wrong[i].begin(), wrong[i].end(), std::back_inserter(diagnostics));
+  }
+  return files;
+}
+
 }  // namespace
 
 std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics& diagnostics,
                                      const std::shared_ptr<ValueFiles>& values) {
   std::error_code error;
-  std::vector<CaseFile> files;
-  const auto read = [&](const fs::path& path, const std::string& id) {
-    const std::size_t before = diagnostics.size();
-    CaseFile file = read_case_file(path, shown_name(path), diagnostics, id, values);
-    file.own = true;
-    if (diagnostics.size() == before) files.push_back(std::move(file));
-  };
-  if (!fs::is_directory(file_or_folder, error)) {
-    read(file_or_folder, id_of(file_or_folder.generic_string()));
+  const auto read = [&](const std::vector<Wanted>& wanted) {
+    std::vector<CaseFile> files = read_case_files(wanted, diagnostics, values);
+    for (CaseFile& file : files) file.own = true;
     return files;
-  }
+  };
+  if (!fs::is_directory(file_or_folder, error))
+    return read(
+        {{file_or_folder, shown_name(file_or_folder), id_of(file_or_folder.generic_string())}});
   fs::path folder = file_or_folder / "cases";
   if (!fs::is_directory(folder, error)) folder = file_or_folder;
   error.clear();
   const std::vector<fs::path> paths = case_paths(folder, error);
+  std::vector<Wanted> wanted;
   for (const fs::path& path : paths) {
     const std::string name = path.lexically_relative(folder).generic_string();
-    read(path, name.substr(0, name.rfind(".json")));
+    wanted.push_back({path, shown_name(path), name.substr(0, name.rfind(".json"))});
   }
+  std::vector<CaseFile> files = read(wanted);
   if (error || paths.empty())
     diagnostics.push_back(
         {shown_name(file_or_folder), 0, 0, "",
@@ -448,13 +484,10 @@ Result<std::vector<CaseFile>> read_suite(const fs::path& root, Diagnostics& diag
         "the suite's folder is LOCKSTEP_HOME, or --suite DIR; it holds cases/, and where they are "
         "wanted expected/ and paths/");
   }
-  std::vector<CaseFile> files;
-  for (const fs::path& path : paths) {
-    const std::size_t before = diagnostics.size();
-    CaseFile file = read_case_file(path, fs::path(path).lexically_relative(root).generic_string(),
-                                   diagnostics, {}, values);
-    if (diagnostics.size() == before) files.push_back(std::move(file));
-  }
+  std::vector<Wanted> wanted;
+  for (const fs::path& path : paths)
+    wanted.push_back({path, path.lexically_relative(root).generic_string(), {}});
+  std::vector<CaseFile> files = read_case_files(wanted, diagnostics, values);
   sort_by_id(files);
   return files;
 }

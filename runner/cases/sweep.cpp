@@ -100,6 +100,11 @@ bool tensors_fit(const Sweep& sweep, const Overload& overload) {
                      });
 }
 
+/// Whether the overload has what the rule asks for, whatever it is called.
+bool can_take(const Sweep& sweep, const Overload& overload) {
+  return tensors_fit(sweep, overload) && has_parameters(sweep, overload);
+}
+
 /// Whether something is given that the overload takes.
 bool takes_given(const Sweep& sweep, const Overload& overload) {
   return std::any_of(overload.arguments.begin(), overload.arguments.end(),
@@ -360,9 +365,7 @@ std::string unswept_reason(std::span<const Sweep> sweeps, const Operator& op,
     in_full = in_full || names_in_full(sweep, name);
   }
   if (std::string why = unbound_reason(op, overload); !why.empty() && !in_full) return why;
-  std::erase_if(fitting, [&](const Sweep* sweep) {
-    return !tensors_fit(*sweep, overload) || !has_parameters(*sweep, overload);
-  });
+  std::erase_if(fitting, [&](const Sweep* sweep) { return !can_take(*sweep, overload); });
   const std::size_t count = tensors(overload);
   if (fitting.empty()) {
     return fmt::format("{} tensor{}: no sweep has so many inputs, or those of its names", count,
@@ -393,6 +396,8 @@ std::string unswept_reason(std::span<const Sweep> sweeps, const Operator& op,
 std::vector<std::string> swept_operators(const Sweep& sweep, const Registry& registry) {
   std::vector<std::string> names;
   each_tagged(registry, sweep.tag, [&](const Operator& op, const Overload& overload) {
+    // Most cannot be taken, and the reasons of those nobody reads.
+    if (!sweep.calls.is_array() && !can_take(sweep, overload)) return;
     if (unswept_reason({&sweep, 1}, op, overload).empty())
       names.push_back(short_name(op, overload));
   });

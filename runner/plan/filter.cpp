@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
 #include "base/reader.h"
 #include "base/text.h"
@@ -165,7 +166,6 @@ void Filter::edit(Node& node, bool excluded, const std::function<void(Term&, boo
 
 Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject) {
   const auto known = [](bool value) { return value ? Holds::yes : Holds::no; };
-  const FilterSource source = find_kind(term.kind)->source;
   if (term.kind == "id") {
     // The device may be left out after a matrix.
     const std::string_view anywhere = subject.instance.substr(0, subject.instance.rfind('@'));
@@ -182,6 +182,7 @@ Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject) {
   if (term.kind == "word") return known(contains_word(subject.instance, term.pattern));
   if (term.kind == "device") return known(device_matches(term.pattern, subject.device));
   if (term.kind == "tag") return known(any_matches(term.pattern, subject.tags));
+  const FilterSource source = find_kind(term.kind)->source;
   if (source == FilterSource::path || source == FilterSource::log) {
     if (subject.path.empty()) return Holds::unknown;
     if (source == FilterSource::path) return known(glob_match(term.pattern, subject.path));
@@ -213,21 +214,21 @@ Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
   }
   if (node.kind == Node::Kind::negation) return opposite(holds(node.children.front(), subject));
   Holds all = Holds::yes, any = Holds::no;
-  std::map<std::string_view, Holds> alternatives;  // of a list, by kind
+  std::array<std::optional<Holds>, kKinds.size()> alternatives;  // of a list, by kind
   for (const Node& child : node.children) {
-    const Holds found = holds(child, subject);
     const bool is_alternative = node.kind == Node::Kind::list && child.kind == Node::Kind::term &&
                                 !child.term.excludes && child.term.kind != "word";
     if (is_alternative) {
-      Holds& best = alternatives.try_emplace(child.term.kind, Holds::no).first->second;
-      best = std::max(best, found);
+      auto& best = alternatives[static_cast<std::size_t>(find_kind(child.term.kind) - &kKinds[0])];
+      if (best != Holds::yes) best = std::max(best.value_or(Holds::no), holds(child, subject));
     } else {
+      const Holds found = holds(child, subject);
       all = std::min(all, found);
       any = std::max(any, found);
     }
   }
   if (node.kind == Node::Kind::any) return any;
-  for (const auto& [kind, best] : alternatives) all = std::min(all, best);
+  for (const auto& best : alternatives) all = std::min(all, best.value_or(Holds::yes));
   return all;
 }
 

@@ -10,7 +10,11 @@ import subprocess
 import sys
 
 import pytest
-from bare_suite import lockstep, path_file
+from bare_suite import ROOT, lockstep, path_file
+
+sys.path.insert(0, str(ROOT / "ci"))
+
+from own_cache import own_cache
 
 #: One number in it is a tie between two of float16; what is not rounded gives another result.
 FEW = struct.pack("<64f", *(1 + k / 4099 for k in range(64)))
@@ -48,7 +52,7 @@ def world(tmp_path_factory):
     few = of_file(folder, "few", "float32", [64], FEW)
     many = of_file(folder, "many", "uint8", [len(MANY)], MANY)
     path = path_file(folder, "mine", backend="inductor")
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.mktemp("cache"))
+    cache = str(own_cache(folder))
 
     def run(command, name, *words):
         chosen = [folder / f"{name}.json", "--path-file", path, "--path", "mine"]

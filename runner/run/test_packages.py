@@ -13,6 +13,10 @@ import sys
 import pytest
 from bare_suite import ROOT, make_suite
 
+sys.path.insert(0, str(ROOT / "ci"))
+
+from own_cache import own_cache
+
 X = {"dtype": "float32", "shape": [4, 5], "fill": {"arange": {"start": -7, "divide": 3}}}
 VALUES = struct.pack("<20f", *range(20))
 OF_FILE = {"dtype": "float32", "shape": [4, 5], "file": f"{hashlib.sha256(VALUES).hexdigest()}.bin"}
@@ -91,7 +95,7 @@ def suite(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    return os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.mktemp("cache"))
+    return str(own_cache(tmp_path_factory.mktemp("of_packages")))
 
 
 def lockstep(suite, cache, *arguments, **environment):

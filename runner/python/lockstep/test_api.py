@@ -8,7 +8,9 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "ci")]
+
+from own_cache import own_cache  # noqa: E402
 
 import lockstep  # noqa: E402
 
@@ -16,8 +18,7 @@ import lockstep  # noqa: E402
 @pytest.fixture(autouse=True)
 def tool(monkeypatch, tmp_path_factory):
     """The built runner."""
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
-    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(own_cache(tmp_path_factory.getbasetemp())))
     runner = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     monkeypatch.setenv("LOCKSTEP_RUNNER", str(runner))
     monkeypatch.setenv("LOCKSTEP_HOME", str(HERE.parents[2]))

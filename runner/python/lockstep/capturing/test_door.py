@@ -11,6 +11,7 @@ import textwrap
 import time
 
 import pytest
+from own_cache import own_cache  # the conftest beside this adds ci/ to where modules are found
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -30,8 +31,7 @@ def tool(tmp_path, tmp_path_factory, monkeypatch):
     binary = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
     monkeypatch.setenv("LOCKSTEP_HOME", str(PACKAGE.parents[2]))
     monkeypatch.setenv("LOCKSTEP_PYTHON", sys.executable)
-    cache = os.environ.get("LOCKSTEP_TEST_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
-    monkeypatch.setenv("LOCKSTEP_CACHE", cache)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(own_cache(tmp_path_factory.getbasetemp())))
     monkeypatch.delenv("LOCKSTEP_RUNNER", raising=False)
 
     return Tool(binary, tmp_path)

@@ -1,6 +1,7 @@
 """The parent: warms up once, forks a child for each instance, reaps it, and answers the runner."""
 
 import contextlib
+import gc
 import json
 import os
 import selectors
@@ -112,6 +113,7 @@ class Parent:
                 f"this worker speaks protocol {PROTOCOL}, not {message.get('protocol')}"
             )
         environment.before_torch()
+        gc.disable()  # all that is imported stays: looking through it again and again costs a fifth
         try:
             import torch
         except ImportError as error:

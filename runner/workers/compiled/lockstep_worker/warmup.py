@@ -30,6 +30,7 @@ def warm(cache: str) -> None:
     gc.collect()
     # What exists now is shared with every child; the collector would write to its pages.
     gc.freeze()
+    gc.enable()  # for the children: the parent leaves it out while it imports
     pages.collapse()
 
 
