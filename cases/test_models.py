@@ -70,7 +70,7 @@ def spelled(made, inputs):
 
 def test_distinct_calls_are_in_files_that_ids_have_room_for():
     assert set(CALLS) == {*calls.FILES.values(), "pointwise", "others"}
-    seen = set()
+    seen: set[str] = set()
     for name, case in CALLS.items():
         text = (calls.FOLDER / f"{name}.json").read_text()
         made = case["sweep"]["calls"]

@@ -57,8 +57,8 @@ def write(uses: dict[str, list[str]]) -> int:
         print(f"{name}: {len(noted)} calls, {len(found)} of all", flush=True)
     notice = f"Captured from models of {' and '.join(sorted(libraries))}, Apache License 2.0."
     FOLDER.mkdir(exist_ok=True)
-    for each in FOLDER.glob("*.json"):
-        each.unlink()
+    for file in FOLDER.glob("*.json"):
+        file.unlink()
     lines = []
     for stem, calls in sorted(files_of(folded([*found.values()])).items()):
         case = headed(stem, calls, notice)
@@ -93,7 +93,7 @@ def folded(found: list[dict]) -> list[dict]:
     kept = []
     for group in groups.values():
         group.sort(key=lambda each: (-each["models"].total(), _key(each)))
-        models = sum((each["models"] for each in group), collections.Counter())
+        models: collections.Counter = sum((each["models"] for each in group), collections.Counter())
         kept.append({**group[0], "models": models, "folded": len(group)})
     return sorted(kept, key=_key)
 
@@ -141,18 +141,20 @@ def _fill(fill: dict | None) -> dict | str | None:
 
 def _key(noted: dict) -> str:
     """What makes a call another one."""
-    taken = [[each["dtype"], each["shape"], each["strides"]] for each in noted["inputs"].values()]
+    taken: list[Any] = [
+        [each["dtype"], each["shape"], each["strides"]] for each in noted["inputs"].values()
+    ]
     return json.dumps([noted["call"], taken])
 
 
 def _class(noted: dict) -> list[Any]:
     """The same of calls that differ only in sizes."""
     inputs = noted["inputs"].values()
-    taken = [[each["dtype"], bool(each["shape"]), _layout(each)] for each in inputs]
+    taken: list[Any] = [[each["dtype"], bool(each["shape"]), _layout(each)] for each in inputs]
     call = noted["call"]
     given: Any = [call["args"], call["kwargs"]]
     if call["op"].startswith(("aten::cat", "aten::stack")):
-        taken = sorted({json.dumps(each) for each in taken})  # however many they are
+        taken = sorted(set(map(json.dumps, taken)))  # however many they are
         given = call["args"][1:]
     elif _SIZES.match(call["op"]):
         given = _sizeless(given)

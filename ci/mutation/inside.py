@@ -111,7 +111,7 @@ def _judged(seen: Seen, verdict: dict, begin: int) -> None:
     """Takes what a verdict says of the outputs of each call."""
     calls = [(_CALL.search(each["name"]), each["status"]) for each in verdict["outputs"]]
     failing = {int(call[1]) for call, status in calls if call and status != "conform"}
-    seen.outputs = sum(bool(call) and int(call[1]) == 1 for call, _ in calls)
+    seen.outputs = sum(int(call[1]) == 1 for call, _ in calls if call)
     if not seen.outputs or 1 in failing:
         seen.wrong = f"{verdict['status']}: {verdict.get('reason', '')}"
     seen.killed |= {begin + call - 2 for call in failing if call > 1}

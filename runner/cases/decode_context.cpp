@@ -41,9 +41,10 @@ Context decode_context(Reader& reader, const Node& node, EndsBeside ends) {
   }
   if (const auto compiled = reader.child(node, "compiled")) {
     if (ends == EndsBeside::no) {
-      reader.error(compiled->pointer, "found `compiled`, which only the last of the steps may say",
-                   "end the steps of the case with {\"with\": {\"compiled\": false}, \"steps\": [...]}; "
-                   "what stands before is compiled");
+      reader.error(
+          compiled->pointer, "found `compiled`, which only the last of the steps may say",
+          "end the steps of the case with {\"with\": {\"compiled\": false}, \"steps\": [...]}; "
+          "what stands before is compiled");
     } else if (const auto value = reader.boolean(*compiled); value && *value) {
       reader.mismatch(*compiled, "false");
     } else {
