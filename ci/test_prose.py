@@ -21,6 +21,7 @@ GENERATED = {
     "expected/FINDINGS.md",
     "cases/bugs/README.md",
     "reports/testdata/sample.summary.md",
+    "cases/relations/RESULTS.md",
     "ci/bench/capture/RESULTS.md",
     "ci/bench/explain/RESULTS.md",
     "ci/bench/shrink/RESULTS.md",
@@ -28,7 +29,7 @@ GENERATED = {
     "ci/mutation/MODELS.md",
 }
 #: Whose form is not ours to choose: tables made from code, licences, results of benchmarks.
-NOT_PROSE = re.compile(r"docs/reference/words\.md|reports/testdata/|ci/bench/|CHANGELOG\.md")
+NOT_PROSE = re.compile(r"docs/reference/words\.md|reports/testdata/|ci/bench/|/RESULTS\.md|CHANGELOG\.md")
 #: Tables made from code, whose cells are formulas in words.
 MADE = re.compile(r"^\| (?:policy|fill|of|status|feature|`mode`) \|.*?(?=^[^|])", re.M | re.S)
 LONGEST, WIDEST, MOST_WORDS = 30, 100, 35_000
