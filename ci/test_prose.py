@@ -29,7 +29,9 @@ GENERATED = {
     "ci/mutation/MODELS.md",
 }
 #: Whose form is not ours to choose: tables made from code, licences, results of benchmarks.
-NOT_PROSE = re.compile(r"docs/reference/words\.md|reports/testdata/|ci/bench/|/RESULTS\.md|CHANGELOG\.md")
+NOT_PROSE = re.compile(
+    r"docs/reference/words\.md|reports/testdata/|ci/bench/|/RESULTS\.md|CHANGELOG\.md"
+)
 #: Tables made from code, whose cells are formulas in words.
 MADE = re.compile(r"^\| (?:policy|fill|of|status|feature|`mode`) \|.*?(?=^[^|])", re.M | re.S)
 LONGEST, WIDEST, MOST_WORDS = 30, 100, 35_000

@@ -81,9 +81,10 @@ struct ProgramParts {
   bool writes = false;  ///< a step may write to a tensor that there is already
 };
 
-/// Decodes a list of steps; names they define are added to the scope.
-/// With `EndsBeside::yes` the last one may be a block that is not compiled.
+/// Whether the last of a list of steps may be a block that is not compiled.
 enum class EndsBeside { no, yes };
+
+/// Decodes a list of steps; names they define are added to the scope.
 void decode_steps(Reader& reader, const Node& node, const DecodeContext& context, Scope& scope,
                   ProgramParts& parts, EndsBeside ends = EndsBeside::no);
 

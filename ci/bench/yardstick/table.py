@@ -245,7 +245,7 @@ def table(binary: str, runs: list[str]) -> str:
             f"`{row.name}`",
             *(str(len(ours.forward.get(dtype, ()))) for dtype in FLOATS),
             *(str(len(each)) for each in (ours.patterns, ours.backward)),
-            str(len(ours.batch)) if row.properties else f"{len(ours.batch) or '–'}",
+            str(len(ours.batch) or "–"),
             NOT_ASKED.get(row.name) or found_by(runs, ours, said),
         ]
         lines.append("| " + " | ".join(cells) + " |")

@@ -251,13 +251,13 @@ class Executor:
         arguments = [value for name, value in named if name not in constants]
         self.given = named
         torch.manual_seed(program.seed if seed is None else seed)
-        with contexts.enter(context), self.witness.call():
-            results = function(*arguments)
-            self._settle()
-        if self.wants_plain:
-            _check_plain(results)
-        if program.source.beside:
-            with contexts.enter(context):
+        with contexts.enter(context):
+            with self.witness.call():
+                results = function(*arguments)
+                self._settle()
+            if self.wants_plain:
+                _check_plain(results)
+            if program.source.beside:
                 results = scope["beside"](*arguments, *results)
                 self._settle()
         by_name = dict(zip(program.source.outputs, results))
