@@ -135,7 +135,7 @@ def test_the_record_says_what_it_was_made_with(ran):
         assert environment[worker]["flush_denormals"] is False
         for key in ("torch", "torch_git", "cpu_capability", "compiler", "operators_digest"):
             assert environment[worker][key], (worker, key)
-    assert environment["machine"]["threads"] == 1
+    assert environment["machine"]["threads"] == 2
     assert environment["compiled"]["float32_matmul_precision"] == "highest"
 
 

@@ -13,7 +13,7 @@ void add_search(Flags& flags, double& seconds, Pace& pace) {
       ->check(number_between(1, kMostSeconds))
       ->type_name("S");
   add_jobs(flags, pace);
-  add_threads(flags, pace)->capture_default_str();
+  add_threads(flags, pace);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ static void add_sides(Flags& flags, GateOptions& options) {
       "of your own (default: as the run beside it, else the level `core`)");
   add_ladder(flags, options.basis.choice.ladder);
   add_pace(flags, options.basis.pace);
-  add_threads(flags, options.basis.pace)->capture_default_str();
+  add_threads(flags, options.basis.pace);
   flags
       .value("--index-url", options.index,
              "The package index that has the torches (default: that of pip)")

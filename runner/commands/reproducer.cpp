@@ -8,6 +8,7 @@
 #include "base/spawn.h"
 #include "cases/inputs.h"
 #include "paths/policy_of_case.h"
+#include "plan/level.h"
 #include "policies/policy.h"
 #include "reports/words.h"
 #include "run/scheduler.h"
@@ -47,9 +48,9 @@ Result<Json> prepare_of(const Case& declared, const fs::path& scratch) {
               {"requires_grad", declared.prepare->requires_grad}};
 }
 
-int threads_of(const Path& path, const Case& declared, const SessionSettings& settings) {
-  if (path.site.threads > 0) return path.site.threads;
-  return declared.threads > 0 ? declared.threads : settings.pace.threads;
+/// 0: neither path nor case asks for a number of threads.
+int threads_of(const Path& path, const Case& declared) {
+  return path.site.threads > 0 ? path.site.threads : declared.threads;
 }
 
 /// What `python -m lockstep_worker repro` reads.
@@ -63,6 +64,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
   auto inputs = write_inputs(declared, scratch / "inputs", nullptr);
   if (!inputs) return tl::unexpected(inputs.error());
   Json of_path = path.declared;
+  const int threads = threads_of(path, declared);
   of_path["contract"] = name_of(item.declared.contract(path));
   Json request = {{"id", item.id},
                   {"title", declared.title},
@@ -71,7 +73,7 @@ Result<Json> request_of(const Plan& plan, const PlanItem& item, const SessionSet
                   {"device", instance.device},
                   {"seed", declared.seed},
                   {"reseed", declared.random},
-                  {"threads", threads_of(path, declared, settings)},
+                  {"threads", threads > 0 ? threads : settings.pace.threads},
                   {"program", inputs->wire_program()},
                   {"storages", inputs->storages},
                   {"calls", inputs->calls},
@@ -155,6 +157,10 @@ Result<std::vector<Result<std::string>>> brief_scripts_of(const Plan& plan,
     fs::create_directory(folder, error);
     auto request = request_of(plan, *item, settings, folder);
     if (!request) return tl::unexpected(request.error());
+    // Whoever starts a brief script has torch's own default, which is more than one, too.
+    if (settings.pace.threads == kThreads &&
+        threads_of(plan.paths[item->path], *plan.instances[item->instance].declared) == 0)
+      request->erase("threads");
     requests.push_back(std::move(*request));
   }
   const auto text = render({{"brief", std::move(requests)}}, settings, scratch);

@@ -56,7 +56,8 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
   Level level;
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(root, {"$schema", "format", "name", "title", "select", "fills", "instances"}))
+  if (!reader.object(
+          root, {"$schema", "format", "name", "title", "threads", "select", "fills", "instances"}))
     return level;
   reader.format(root);
   for (const char* key : {"name", "title"}) {
@@ -67,6 +68,7 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
       reader.mismatch(*frozen, "an object of ids with their digests, as `list --as-level` writes");
       return level;
     }
+    level.threads = 1;
     for (const auto& [id, digest] : (*frozen)->items()) {
       const std::string pointer = child_pointer(frozen->pointer, id);
       if (id.find_first_of("@*?") != std::string::npos)
@@ -75,6 +77,10 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
       if (const auto text = reader.text({&digest, pointer}, "a digest"))
         level.instances[id] = *text;
     }
+  }
+  if (const auto threads = reader.child(root, "threads")) {
+    level.threads = static_cast<int>(
+        reader.integer(*threads, 1, 64, "a number of threads, 1 to 64").value_or(1));
   }
   if (const auto fills = reader.child(root, "fills")) {
     if (!(*fills)->is_object())
@@ -152,13 +158,14 @@ void check_frozen(const JsonFile& file, const Level& level, const std::vector<Ca
   }
 }
 
-std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title, int threads,
                          const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
                          const Registry* registry) {
   std::set<std::string> wanted;
   for (const std::string& id : ids) wanted.insert(id.substr(0, id.find('@')));
   Json level = {{"format", 1}, {"title", title}};
   if (!terms.empty()) level["select"] = terms;
+  level["threads"] = threads;
   level["fills"] = fill_digests();
   level["instances"] = Json::object();
   for (const CaseFile& file : suite) {

@@ -11,6 +11,10 @@
 
 namespace lockstep {
 
+/// Threads of an execution where nobody says how many: code that is generated for one thread has no
+/// parallel region, and so none of the faults that live there.
+constexpr int kThreads = 2;
+
 /// What `--level` takes.
 struct Level {
   std::vector<std::string> terms;  ///< of the filter
@@ -19,6 +23,9 @@ struct Level {
   std::map<std::string, std::string> instances;
   /// Likewise the fill rules that there were, with the digest of numbers that each makes.
   std::map<std::string, std::string> fills = {};
+  /// Of each execution, where the run, the case and the path say nothing. A frozen level that does
+  /// not say it has one, as when the first ones were frozen.
+  int threads = kThreads;
 
   /// What it selects.
   Filter filter() const;
@@ -36,9 +43,9 @@ void complete(std::vector<CaseFile>& suite, const Level& level);
 void check_frozen(const JsonFile& file, const Level& level, const std::vector<CaseFile>& suite,
                   const Registry* registry, Diagnostics& diagnostics);
 
-/// The level file that takes these instances, ids with or without a device, for ever; `terms` are
-/// what the level says of paths.
-std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+/// The level file that takes these instances, ids with or without a device, for ever, with so many
+/// threads; `terms` are what the level says of paths.
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title, int threads,
                          const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
                          const Registry* registry);
 

@@ -69,7 +69,7 @@ TEST(Level, FrozenTakesItsInstancesOnWhateverDevice) {
 
 TEST(Level, FrozenHoldsWhatFillsMake) {
   const std::vector<CaseFile> suite = {case_file("bugs/2", "{}")};
-  std::string text = frozen_level({"bugs/2"}, "", {}, suite, nullptr);
+  std::string text = frozen_level({"bugs/2"}, "", 2, {}, suite, nullptr);
   const auto faults_of = [&] {
     JsonFile file{"level.json", text, {}};
     Diagnostics diagnostics;
@@ -83,6 +83,24 @@ TEST(Level, FrozenHoldsWhatFillsMake) {
   EXPECT_NE(faults_of().find("what the fill rule `normal` makes"), std::string::npos);
   text.replace(text.find("\"normal\""), 8, "\"normul\"");
   EXPECT_NE(faults_of().find("which is none here"), std::string::npos);
+}
+
+TEST(Level, HasTwoThreadsButAFrozenOneThoseThatItSays) {
+  const auto threads = [](const std::string& text, const char* wrong = "") {
+    JsonFile file{"level.json", text, {}};
+    Diagnostics diagnostics;
+    parse_json(file, diagnostics);
+    const Level level = decode_level(file, diagnostics);
+    EXPECT_EQ(diagnostics.empty() ? "" : to_string(diagnostics.front()), std::string(wrong));
+    return level.threads;
+  };
+  const std::string frozen = R"("instances": {"bugs/1": "0123456789abcdef"})";
+  EXPECT_EQ(threads(R"({"format": 1, "select": ["*"]})"), 2);
+  EXPECT_EQ(threads(R"({"format": 1, "select": ["*"], "threads": 4})"), 4);
+  EXPECT_EQ(threads("{\"format\": 1, " + frozen + "}"), 1);
+  EXPECT_EQ(threads("{\"format\": 1, \"threads\": 2, " + frozen + "}"), 2);
+  threads(R"({"format": 1, "select": ["*"], "threads": 0})",
+          "level.json:1:43: /threads: found the number 0, expected a number of threads, 1 to 64");
 }
 
 TEST(Level, NamesWhatThereIs) {

@@ -161,8 +161,11 @@ void add_min_judged(Flags& flags, Reporting& reporting, const char* fallback);
 void add_telling(Flags& flags, Reporting& reporting);
 /// Executions at a time.
 void add_jobs(Flags& flags, Pace& pace);
-/// Threads of each execution.
-CLI::Option* add_threads(Flags& flags, Pace& pace, const char* help = "Threads of each execution");
+/// Threads of each execution; `help` says what holds without it.
+CLI::Option* add_threads(Flags& flags, Pace& pace,
+                         const char* help =
+                             "Threads of each execution (default: 2; of a frozen "
+                             "level its own)");
 /// `--strict`: more standings fail.
 void add_strict(Flags& flags, Reporting& reporting);
 /// `--out`, for commands that otherwise print.

@@ -105,7 +105,7 @@ void add_flags(Flags& flags, RunRequest& request) {
   add_selection(flags, request.basis);
   add_ladder(flags, request.basis.choice.ladder);
   add_relations(flags, request.basis.choice.relations);
-  add_threads(flags, request.basis.pace)->capture_default_str();
+  add_threads(flags, request.basis.pace);
   add_execution(flags, request);
   add_where(flags, request);
   flags.under(headings::kWrites);

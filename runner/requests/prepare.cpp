@@ -141,7 +141,10 @@ RunInfo info_of(const Prepared& prepared, const std::string& now, std::vector<Ab
 /// How a verdict is repeated: with the files of the session, which SELECT named, too.
 std::string repeat_options(const Prepared& prepared) {
   Basis basis = prepared.request.basis;
-  basis.files = prepared.session->settings().files;
+  const SessionSettings& settings = prepared.session->settings();
+  basis.files = settings.files;
+  // An id says nothing of the level.
+  if (settings.pace.threads != kThreads) basis.pace.threads = settings.pace.threads;
   return lockstep::repeat_options(basis);
 }
 

@@ -165,7 +165,7 @@ TEST_F(Requests, APathIsCertifiedAndItsArchiveVerified) {
   const auto suite = read_suite(scratch_.path(), diagnostics);
   ASSERT_TRUE(suite && diagnostics.empty());
   write("expected/levels/tiny.json",
-        frozen_level({"bugs/1", "bugs/2"}, "all of it", {}, *suite, nullptr));
+        frozen_level({"bugs/1", "bugs/2"}, "all of it", 2, {}, *suite, nullptr));
   CertifyRequest request;
   request.basis = basis_;
   request.basis.choice.level = "tiny";

@@ -45,11 +45,12 @@ std::string lacking_reference(const Path& path, const Instance& instance) {
       instance.device);
 }
 
-/// Has a job executed otherwise: in any case by another process, as every job is.
-void other_circumstances(Job& job, RelationKind kind) {
+/// Has a job executed otherwise: in any case by another process, as every job is. `usual`: the
+/// threads of a job that asks for none.
+void other_circumstances(Job& job, RelationKind kind, int usual) {
   if (kind != RelationKind::threads) return;
   for (JobPart& part : job.parts) {
-    const int threads = part.message.value("threads", 1);
+    const int threads = part.message.value("threads", usual);
     part.message["threads"] = threads > 1 ? 1 : 2;
   }
 }
@@ -291,7 +292,7 @@ void Scheduler::submit_other_eager(const TaskPtr& task, std::size_t index, Relat
   const Reference& reference = task->references[index];
   Job job = reference_job(*task, reference,
                           other_job(eager_job(*task->instance, reference.site), kind), "plain", 1);
-  other_circumstances(job, kind);
+  other_circumstances(job, kind, options_.workplace.threads);
   job.done = [this, task, index, kind](Observation observation, double) {
     task->references[index].others[kind] =
         std::make_shared<const Observation>(std::move(observation));
@@ -351,7 +352,7 @@ void Scheduler::submit_others(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   for (const RelationKind kind : other_executions(task->related->declared)) {
     Job job = path_job(*task, other_job(item.id, kind), plan_.paths[item.path]);
-    other_circumstances(job, kind);
+    other_circumstances(job, kind, options_.workplace.threads);
     job.done = [this, task, &pending, kind](Observation observation, double seconds) {
       pending.others[kind] = std::make_shared<const Observation>(std::move(observation));
       pending.seconds += seconds;

@@ -399,6 +399,31 @@ TEST_F(Schedulers, ExecuteVariantsAndTheirEagerWhereTheyBelong) {
   EXPECT_EQ(eager, (std::set<std::string>{"eager  0", "eager  4", "eager.avx2 avx2 0"}));
 }
 
+TEST_F(Schedulers, ARelationOfThreadsIsExecutedWithAnotherNumberThanTheRest) {
+  Diagnostics diagnostics;
+  suite_ = {parse_case_file({"cases/bugs/1.json",
+                             R"({"format": 1, "title": "t",
+      "inputs": {"x": {"dtype": "float32", "shape": [2], "fill": "normal"}},
+      "steps": [{"let": "y", "op": "neg", "args": ["%x"]}], "outputs": ["y"],
+      "relations": ["threads"]})",
+                             {}},
+                            diagnostics)};
+  ASSERT_TRUE(diagnostics.empty()) << to_string(diagnostics.front());
+  const auto asked = [&](int usual) {
+    std::multiset<int> threads;
+    FakeEngine engine(1, [&](const Job& job) {
+      threads.insert(job.parts[0].message.value("threads", 0));
+      return returned(job, false);
+    });
+    SchedulerOptions of_run = options(1);
+    of_run.workplace.threads = usual;
+    run_plan(plan({"a"}), engine, of_run);
+    return threads;
+  };
+  EXPECT_EQ(asked(1), (std::multiset<int>{0, 0, 2, 2}));
+  EXPECT_EQ(asked(2), (std::multiset<int>{0, 0, 1, 1}));
+}
+
 TEST_F(Schedulers, ALevelThatTheMachineLacksIsUnsupportedWithoutAnExecution) {
   Plan made = plan({"avx512", "plain"});
   put_at(made.paths[0], {"", "avx512", 0}, {"", "avx512", 0});

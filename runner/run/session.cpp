@@ -92,6 +92,11 @@ std::vector<PathInfo> paths_of(const Plan& plan) {
 
 }  // namespace
 
+Session::Session(SessionSettings settings)
+    : settings_(std::move(settings)), asks_for_threads_(settings_.pace.threads > 0) {
+  if (!asks_for_threads_) settings_.pace.threads = level_.threads;
+}
+
 Result<void> Session::read_suite(Diagnostics& diagnostics) {
   auto suite = lockstep::read_suite(settings_, diagnostics);
   if (!suite) return tl::unexpected(suite.error());
@@ -115,6 +120,7 @@ void Session::expand() {
 void Session::use(Level level) {
   const bool is_frozen = !level.instances.empty() || !level_.instances.empty();
   level_ = std::move(level);
+  if (!asks_for_threads_) settings_.pace.threads = level_.threads;
   if (is_frozen) expand();
 }
 
@@ -225,7 +231,8 @@ Workplace Session::workplace() const {
           eager(),
           [settings = settings_](const Path& path) { return worker_of(path, settings); },
           cpu_levels_,
-          environment_.value("torch", std::string())};
+          environment_.value("torch", std::string()),
+          settings_.pace.threads};
 }
 
 Result<void> Session::reuse_verdicts(const fs::path& folder, const Plan& plan,

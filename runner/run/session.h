@@ -20,8 +20,9 @@ namespace lockstep {
 /// meet_torch; plan_request and make_plan; run.
 class Session {
  public:
-  explicit Session(SessionSettings settings) : settings_(std::move(settings)) {}
+  explicit Session(SessionSettings settings);
 
+  /// Its threads are never 0: those that were asked for, or the level's.
   const SessionSettings& settings() const { return settings_; }
   const Suite& suite() const { return suite_; }
   /// Null where there is no dump of them: then only the structure of cases is checked.
@@ -88,6 +89,7 @@ class Session {
 
  private:
   SessionSettings settings_;
+  bool asks_for_threads_;  ///< whoever made the settings
   Suite suite_;
   Level level_;
   std::optional<Registry> operators_;

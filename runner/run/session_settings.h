@@ -27,7 +27,7 @@ struct OwnFiles {
 struct Pace {
   std::size_t jobs = 0;  ///< executions at a time; 0: three for two cores
   StageLimits limits;
-  int threads = 1;        ///< of each execution
+  int threads = 0;        ///< of each execution; 0: those of the level
   double memory_gib = 0;  ///< address space of one execution; 0: what the machine has
 
   /// `jobs`, or as many as this machine has room for.

@@ -201,10 +201,21 @@ TEST_F(Sessions, TakeVerdictsOfEarlierRunsWhereNothingHasChanged) {
   other_path.replace(other_path.find("\"bits\""), 6, "\"values\"");
   write("runner/paths/torchs.json", other_path);
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.pace.threads = 2;
+  settings_.pace.threads = 3;
   EXPECT_THAT(reused(), IsEmpty());
-  settings_.pace.threads = 1;
+  settings_.pace.threads = 0;
   EXPECT_THAT(reused(), ElementsAre("bugs/1@cpu/torchs of 5", "bugs/2@cpu/torchs of 5"));
+}
+
+TEST_F(Sessions, TakeTheThreadsOfTheLevelWhereNobodyAsksForSome) {
+  Session session = opened();
+  EXPECT_EQ(session.settings().pace.threads, 2);
+  session.use({{"*"}, {{"bugs/1", "0123456789abcdef"}}, {}, 1});
+  EXPECT_EQ(session.settings().pace.threads, 1);
+  settings_.pace.threads = 3;
+  Session asked = opened();
+  asked.use({{"*"}, {{"bugs/1", "0123456789abcdef"}}, {}, 1});
+  EXPECT_EQ(asked.settings().pace.threads, 3);
 }
 
 TEST_F(Sessions, SayWhatIsWrongWithASuiteAndThatThereIsNone) {

@@ -19,6 +19,7 @@ struct Workplace {
   std::function<WorkerSpec(const Path&)> worker_of;
   std::vector<std::string> cpu_levels;  ///< of the machine, as torch names them; empty: not known
   std::string torch;                    ///< version of the reference, for `requires`
+  int threads = 1;                      ///< of an execution that asks for no number of them
 };
 
 }  // namespace lockstep
