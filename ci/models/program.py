@@ -67,11 +67,11 @@ class Net(torch.nn.Module):
                 each.register_forward_hook(self._note)
 
     def _note(self, module: Any, given: Any, result: Any) -> None:
-        self.seen.append(result[0] if isinstance(result, tuple) else result)
+        self.seen += tensors_of(result)
 
     def forward(self, labels: torch.Tensor | None = None, **inputs: Any) -> tuple:
         self.seen = []
-        results = [*tensors_of(self.model(**inputs)), *self.seen]
+        results = tensors_of([*tensors_of(self.model(**inputs)), *self.seen])
         self.seen = []
         if labels is None:
             return tuple(results)
@@ -120,7 +120,7 @@ def made(name: str, way: str, dtype: torch.dtype) -> tuple[Net, dict[str, torch.
     shake(model)
     inputs = architecture.inputs()
     if hasattr(model, "config"):
-        model.config.use_cache = way == zoo.GENERATION
+        model.config.use_cache = way == zoo.GENERATION or architecture.recurrent
         model.config.output_hidden_states = way != zoo.GENERATION
     model = model.to(dtype)
     inputs = {k: each.to(dtype) if each.is_floating_point() else each for k, each in inputs.items()}

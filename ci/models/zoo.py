@@ -29,6 +29,8 @@ class Architecture:
     dtypes: tuple[str, ...] = ("float32", "bfloat16", "float16")
     #: Names of modules whose results are outputs too, since the model's own hide what is inside.
     inner: str | None = None
+    #: The state that a text leaves behind is a result, too.
+    recurrent: bool = False
 
 
 def tokens(length: int = LENGTH, name: str = "input_ids") -> Tensors:
@@ -174,7 +176,11 @@ def _decoders() -> dict[str, Architecture]:
             tokens,
         ),
         "gemma": Architecture(
-            "Gemma 2", hugging("Gemma2ForCausalLM", **DECODER, **gemma), tokens, BOTH_WAYS
+            "Gemma 2",
+            hugging("Gemma2ForCausalLM", **DECODER, **gemma),
+            tokens,
+            BOTH_WAYS,
+            inner="model.layers.?.*",
         ),
         "qwen": Architecture(
             "Qwen 3", hugging("Qwen3ForCausalLM", **DECODER, head_dim=8), masked, BOTH_WAYS
@@ -222,6 +228,7 @@ def _mixtures() -> dict[str, Architecture]:
                 experts_implementation="batched_mm",
             ),
             tokens,
+            inner="model.layers.?.*",
         ),
     }
 
@@ -239,6 +246,8 @@ def _states() -> dict[str, Architecture]:
             "RWKV",
             hugging("RwkvForCausalLM", **words, context_length=16, rescale_every=0),
             lambda: tokens(5),
+            inner="rwkv.blocks.?.*",
+            recurrent=True,
         ),
     }
 
@@ -298,6 +307,9 @@ def _pairs() -> dict[str, Architecture]:
         "num_layers": 2,
         "num_decoder_layers": 2,
         "num_heads": 4,
+        # A distance of nine is where a bucket begins, for the reader and for the writer.
+        "relative_attention_num_buckets": 6,
+        "relative_attention_max_distance": 81,
     }
     whisper: Config = {
         **PAIR,
@@ -315,9 +327,9 @@ def _pairs() -> dict[str, Architecture]:
                 dropout_rate=0.0,
                 decoder_start_token_id=0,
             ),
-            lambda: tokens() | tokens(5, "decoder_input_ids"),
+            lambda: tokens(12) | tokens(12, "decoder_input_ids"),
             BOTH_WAYS,
-            inner="*coder.block.?",
+            inner="*coder.block.?.layer.?",
         ),
         "bart": Architecture(
             "BART",

@@ -51,7 +51,8 @@ def _every(wrong: torch.Tensor, places: torch.Tensor) -> None:
 
 def _one(wrong: torch.Tensor, places: torch.Tensor) -> None:
     greatest = wrong.nan_to_num(0, 0, 0).abs().max()
-    wrong[places == wrong.numel() // 2] += greatest
+    # Not in the middle, where a second row of a batch begins, and a place is often zero.
+    wrong[places == wrong.numel() * 5 // 7] += greatest
 
 
 #: What may happen to any operator, beside the mutants that know it.
@@ -59,7 +60,11 @@ _ANY = tuple(
     Mutant(name, "numerics", "op", doc, _first(change))
     for name, doc, change in (
         ("every-element-errs", "Elements are off by 3 %, by turns up and down.", _every),
-        ("one-element-errs", "An element in the middle is off by as much as the greatest.", _one),
+        (
+            "one-element-errs",
+            "One element is off by as much as the greatest.",
+            _one,
+        ),
     )
 )
 
@@ -153,6 +158,8 @@ class _Turns:
         if target._schema.is_mutable or torch.Tag.nondeterministic_seeded in target.tags:
             return
         operator = target._schema.name.partition("::")[2]
+        if "empty" in operator:  # what is in it nobody has said
+            return
         for mutant in (*interpret.named(target, graph), *_ANY):
             try:
                 wrong = mutant.fault(target, *args, **kwargs)
