@@ -188,6 +188,9 @@ def test_views_lie_on_the_storages_that_came_with_them(tmp_path):
         "storages": [{"bytes": 1, "at": 0}, {"bytes": 1, "same": {"storage": 0}, "blocks": []}],
     }
     assert handed.take(second, memory(b"d")) == [{"y": {"storage": 2, "shape": [0]}}, None, 3]
+    # A lowered program is the request's, and so are its storages.
+    lowered = {"lowered": {"steps": [{"tensor": {"storage": 49}}]}}
+    assert handed.take({"result": lowered, "storages": []}, memory(b"")) == lowered
     assert (tmp_path / "0").read_bytes() == b"bc" and (tmp_path / "1").read_bytes() == b"d"
     assert handed.storages[1:] == [
         {"bytes": 1, "file": "1"},

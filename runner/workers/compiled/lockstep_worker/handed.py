@@ -67,12 +67,15 @@ def _whole(value: Any) -> int:
 
 
 def _moved(value: Any, by: int, count: int) -> Any:
-    """A described value with its views on storages that come later by so many."""
+    """A described value with its views on storages that come later by so many. A lowered program
+    is the request's with other steps: its storages are those of the request."""
     if isinstance(value, list):
         return [_moved(each, by, count) for each in value]
     if not isinstance(value, dict):
         return value
-    moved = {key: _moved(each, by, count) for key, each in value.items()}
+    moved = {
+        key: each if key == "lowered" else _moved(each, by, count) for key, each in value.items()
+    }
     if "storage" in value:
         if type(value["storage"]) is not int or not 0 <= value["storage"] < count:
             raise Fault(f"a part handed over a view on storage {value['storage']!r:.40}")
