@@ -385,7 +385,6 @@ def test_a_branch_is_two_functions_and_a_call():
             *("checkpoint", "x", {}, NEGATED),
             "torch.utils.checkpoint.checkpoint(do, x, use_reentrant=False)",
         ),
-        ("nested_compile_region", "x", {}, NEGATED, "torch.compiler.nested_compile_region(do)(x)"),
         ("vmap", "xp", {"in_dims": [0, None]}, ADDED, "torch.vmap(do, in_dims=(0, None))(x, p)"),
         ("vmap", "x", {"in_dims": [1]}, NEGATED, "torch.vmap(do, in_dims=1)(x)"),
         ("grad", "xp", {"argnums": [1]}, ADDED, "torch.func.grad(do, argnums=1)(x, p)"),
@@ -396,6 +395,25 @@ def test_transforms_are_written_as_people_write_them(name, args, kwargs, program
     let = ["y", "z"] if name == "jvp" else ["y"]
     text = body([apply(let, name, list(args), kwargs, do=programs)], let, inputs=("x", "p"))
     assert f"    {', '.join(let)} = {call}\n" in text
+
+
+def test_regions_that_read_alike_are_one_function_outside_of_the_program():
+    inner = sub(["a"], [op(["r"], "mul.Tensor", {"ref": "a"}, {"ref": "p"})], ["r"])
+    steps = [
+        apply([let], "nested_compile_region", [given], do=inner)
+        for let, given in (("y", "x"), ("z", "y"))
+    ]
+    text = source(steps, ["z"], inputs=("x", "p")).text
+    assert text.endswith(
+        "@torch.compiler.nested_compile_region\n"
+        "def region(a, p):\n"
+        "    r = a.mul(p)\n"
+        "    return r\n\n\n"
+        "def program(x, p):\n"
+        "    y = region(x, p)\n"
+        "    z = region(y, p)\n"
+        "    return (z,)\n"
+    )
 
 
 def run_plain(monkeypatch, step, outputs, *given):

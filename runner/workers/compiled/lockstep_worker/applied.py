@@ -120,6 +120,12 @@ def inner(step: dict) -> list[list[dict]]:
     return [step[role]["steps"] for role in ROLES[step["apply"]]] if "apply" in step else []
 
 
+def region(text: str, name: str) -> str:
+    """The function of a region. It stands outside of the program, for Dynamo refuses the decorator
+    inside of what it compiles."""
+    return "@torch.compiler.nested_compile_region\n" + text.replace("def {}(", f"def {name}(", 1)
+
+
 def parts(name: str, inputs: list[str], args: int) -> list[list[str]] | None:
     """How the inputs of a sub-program come: in tuples of these; None: one by one."""
     if name == "scan":
@@ -166,7 +172,7 @@ def call(
     if name == "checkpoint":
         return f"torch.utils.checkpoint.checkpoint({do}, {listed}, use_reentrant=False)"
     if name == "nested_compile_region":
-        return f"torch.compiler.nested_compile_region({do})({listed})"
+        return f"{do}({listed})"
     if name == "vmap":
         return f"torch.vmap({do}{words})({listed})"
     if name == "grad":

@@ -100,8 +100,9 @@ class _Writer:
         self.program, self.literal, self.call = program, literal, call
         self.kinds: dict[str, str] = {}
         self.helpers: list[str] = []
-        #: Those of operators that take sub-programs.
+        #: Those of operators that take sub-programs; the functions of regions, with their names.
         self.applied: list[str] = []
+        self.regions: dict[str, str] = {}
         self.captured: dict[str, dict] = {}
         self.lines: list[str] = []
         constants = program.get("constants") or []
@@ -256,40 +257,62 @@ class _Writer:
         args, kwargs = self.arguments(step)
         for value in step.get("args", []):
             self._subject(value)
-        carried = step.get("kwargs", {}).get("init", [])
+        texts = [each.text for each in args]
+        carried = len(step.get("kwargs", {}).get("init", []))
         functions = {}
         for role, program in programs.items():
-            known = set(self.kinds)
-            for each in program["inputs"]:
-                if each in known:
-                    raise Malformed(f"{each!r:.80} is defined twice")
-                self.kinds[each] = "tensor"
-            inputs = [self.name(each) for each in program["inputs"]]
+            if name == "nested_compile_region":
+                functions[role], more = self._region(program)
+                texts += more
+                continue
             functions[role] = self.name.fresh(applied.FUNCTIONS[role])
-            pad = "    " * (indent + 1)
-            parts = applied.parts(name, inputs, len(args))
-            taken = (
-                inputs if parts is None else [self.name.fresh("carried"), self.name.fresh("now")]
-            )
-            self.lines.append(f"{pad[4:]}def {functions[role]}({', '.join(taken)}):")
-            for whole, part in zip(taken, parts or ()):
-                self.lines.append(f"{pad}{applied.group(part)} = {whole}")
-            before = len(self.lines)
-            self.steps(program["steps"], indent + 1)
-            if self.lines[before:] == [f"{pad}pass"]:
-                self.lines.pop()
-            outputs = [self.ref(each).text for each in program["outputs"]]
-            self.lines.append(f"{pad}return {applied.returned(name, role, outputs, len(carried))}")
-            self.kinds = {each: kind for each, kind in self.kinds.items() if each in known}
+            self._sub_program(functions[role], step, role, carried, indent)
         for key in (*applied.NEEDS.get(name, ()), name):
             if key in applied.HELPERS and key not in self.applied:
                 self.applied.append(key)
-        texts = {key: _grouped(step["kwargs"][key], value) for key, value in kwargs.items()}
-        text = applied.call(step, functions, [each.text for each in args], texts, name)
+        words = {key: _grouped(step["kwargs"][key], value) for key, value in kwargs.items()}
+        text = applied.call(step, functions, texts, words, name)
         for each in step.get("let") or []:
             if each is not None:
                 self.kinds[each] = "tensor"
         self.lines.append("    " * indent + applied.targets(step, self.name) + text)
+
+    def _sub_program(
+        self, function: str, step: dict, role: str, carried: int, indent: int, more: Iterable = ()
+    ) -> None:
+        """A sub-program as a function, which is given `more` besides its inputs."""
+        name, program, known = step["apply"], step[role], set(self.kinds)
+        for each in program["inputs"]:
+            if each in known:
+                raise Malformed(f"{each!r:.80} is defined twice")
+            self.kinds[each] = "tensor"
+        inputs = [self.name(each) for each in program["inputs"]]
+        pad = "    " * (indent + 1)
+        parts = applied.parts(name, inputs, len(step.get("args", [])))
+        taken = inputs if parts is None else [self.name.fresh("carried"), self.name.fresh("now")]
+        self.lines.append(f"{pad[4:]}def {function}({', '.join([*taken, *more])}):")
+        for whole, part in zip(taken, parts or ()):
+            self.lines.append(f"{pad}{applied.group(part)} = {whole}")
+        before = len(self.lines)
+        self.steps(program["steps"], indent + 1)
+        if self.lines[before:] == [f"{pad}pass"]:
+            self.lines.pop()
+        outputs = [self.ref(each).text for each in program["outputs"]]
+        self.lines.append(f"{pad}return {applied.returned(name, role, outputs, carried)}")
+        self.kinds = {each: kind for each, kind in self.kinds.items() if each in known}
+
+    def _region(self, program: dict) -> tuple[str, list[str]]:
+        """The name of the function of a region, which stands outside: two regions that read alike
+        are one; and what it is given besides its inputs, because it does not see it there."""
+        used = _references(program["steps"]) | {str(each) for each in program["outputs"]}
+        more = [self.name(n) for n in self.kinds if n in used and n not in self.constants]
+        outside, self.lines = self.lines, []
+        step = {"apply": "nested_compile_region", "do": program}
+        self._sub_program("{}", step, "do", 0, 0, more)
+        text, self.lines = "\n".join(self.lines) + "\n", outside
+        if text not in self.regions:
+            self.regions[text] = self.name.fresh("region")
+        return self.regions[text], more
 
     def _target(self, let: list, kinds: list[str] | None) -> str:
         """`a, _ = ` for the names of a step; `kinds` of its results, None where the step has
@@ -430,6 +453,7 @@ class _Writer:
             for each in (
                 *(contexts.HELPERS[key] for key in self.helpers),
                 *(applied.HELPERS[key] for key in self.applied),
+                *(applied.region(*each) for each in self.regions.items()),
             )
         )
         imports = ("import math\n" if "math." in helpers + text else "") + "import torch\n\n\n"
