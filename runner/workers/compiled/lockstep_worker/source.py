@@ -7,6 +7,8 @@ are looked up, strings and numbers are written by `repr`.
 
 import math
 import re
+import sys
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -559,6 +561,9 @@ def compile_text(text: str, captured: dict) -> tuple[Callable, dict]:
 
     filename = "<lockstep-program>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    scope = {"__name__": "lockstep_program", **captured}
+    # A module as any other: Dynamo imports it for the globals of functions inside of the program.
+    module = sys.modules["lockstep_program"] = types.ModuleType("lockstep_program")
+    scope = vars(module)
+    scope.update(captured)
     exec(compile(text, filename, "exec"), scope)
     return scope["program"], scope
