@@ -115,6 +115,8 @@ class Program(torch.nn.Module):
                 self._resolve(step["steps"])
             elif "grad" in step:
                 raise Unsupported("gradients")
+            elif "apply" in step:
+                raise Unsupported("operators that take sub-programs")
 
     def forward(self, *inputs):
         values = {**self.numbers, **dict(zip(self.tensors, inputs))}

@@ -80,7 +80,7 @@ class CaseDecoder {
         scope_.names.emplace_back(name, Scope::Name{ValueKind::tensor, known->pointer, false});
       }
     }
-    unused(scope);
+    check_used(reader_, scope);
     if (const auto grads = reader_.child(*node, "requires_grad")) {
       prepare.requires_grad = reader_.texts(*grads, "a list of names from `outputs`");
       for (const std::string& name : prepare.requires_grad) {
@@ -195,16 +195,6 @@ class CaseDecoder {
                   "name what the program returns, or null");
   }
 
-  void unused(const Scope& scope) {
-    for (const auto& [name, known] : scope.names) {
-      if (!known.used) {
-        reader_.error(
-            known.pointer, fmt::format("`{}` is used by no step and is no output", name),
-            "remove it, or make it an output; write null in `let` for a result that is not needed");
-      }
-    }
-  }
-
   void note_parts(const ProgramParts& parts) {
     if (result_.lacking.empty()) result_.lacking = parts.lacking;
     for (const std::string& name : parts.operators) {
@@ -312,7 +302,7 @@ class CaseDecoder {
     if (const auto node = reader_.child(root_, "backward"); node && !(*node)->is_null())
       backward(*node);
     if (const auto node = reader_.child(root_, "carry")) carry(*node);
-    if (!reader_.failed()) unused(scope_);
+    if (!reader_.failed()) check_used(reader_, scope_);
     if (const auto node = reader_.child(root_, "context"))
       program.context = decode_context(reader_, *node);
     check_effect(parts);

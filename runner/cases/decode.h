@@ -67,6 +67,7 @@ struct Scope {
     bool used = false;
   };
   std::vector<std::pair<std::string, Name>> names;
+  int depth = 0;  ///< of the sub-programs that are being decoded
 
   Name* find(std::string_view name);
   std::vector<std::string> known() const;
@@ -87,6 +88,15 @@ enum class EndsBeside { no, yes };
 /// Decodes a list of steps; names they define are added to the scope.
 void decode_steps(Reader& reader, const Node& node, const DecodeContext& context, Scope& scope,
                   ProgramParts& parts, EndsBeside ends = EndsBeside::no);
+
+/// A step that calls an operator with sub-programs, whose arguments are known; nothing, and an
+/// error, where it is wrong.  What the sub-programs name leaves the scope.
+std::optional<ApplyCall> decode_apply(Reader& reader, const Node& step, Arguments arguments,
+                                      const DecodeContext& context, Scope& scope,
+                                      ProgramParts& parts);
+
+/// An error for each name of the scope, from the place `from` on, that nobody uses.
+void check_used(Reader& reader, const Scope& scope, std::size_t from = 0);
 
 /// A context; `compiled` is a key of the block that may say so alone.
 Context decode_context(Reader& reader, const Node& node, EndsBeside ends = EndsBeside::no);

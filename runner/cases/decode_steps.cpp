@@ -8,6 +8,7 @@
 #include "cases/decode.h"
 #include "cases/fit_argument.h"
 #include "cases/resolve.h"
+#include "program/higher_order.h"
 #include "program/scalar_operators.h"
 
 namespace lockstep {
@@ -27,7 +28,8 @@ class StepDecoder {
   void decode(const Node& step) {
     if (!step->is_object()) return reader_.mismatch(step, "a step: an object");
     source_ = decode_source(reader_, step);
-    constexpr std::array kKinds = {"op", "call", "tensor", "get", "set", "scalar", "grad", "with"};
+    constexpr std::array kKinds = {"op",     "call", "tensor", "get",  "set",
+                                   "scalar", "grad", "with",   "apply"};
     std::string kind;
     for (const char* candidate : kKinds) {
       if (!step->contains(candidate)) continue;
@@ -49,15 +51,15 @@ class StepDecoder {
     if (kind == "scalar") return scalar(step);
     if (kind == "grad") return grad(step);
     if (kind == "with") return with(step);
+    if (kind == "apply") return apply(step);
     names(step, {}, true);
     std::string near;
     for (const auto& [key, value] : step->items()) {
-      if (key != "let" && key != "source")
-        near = suggestion(key, {"op", "call", "tensor", "get", "set", "scalar", "grad", "with"});
+      if (key != "let" && key != "source") near = suggestion(key, {kKinds.begin(), kKinds.end()});
     }
     reader_.error(step.pointer,
                   "found a step that does nothing, expected one of `op`, `call`, `tensor`, `get`, "
-                  "`set`, `scalar`, `grad`, `with`",
+                  "`set`, `scalar`, `grad`, `with`, `apply`",
                   near);
   }
 
@@ -300,6 +302,19 @@ class StepDecoder {
     }
     auto let = names(step, std::vector<ValueKind>(out.wrt.size(), ValueKind::tensor), false);
     add(std::move(let), std::move(out));
+  }
+
+  void apply(const Node& step) {
+    const auto args = arguments(step, "args");
+    const auto kwargs = arguments(step, "kwargs");
+    auto call = decode_apply(reader_, step, plain(args, kwargs), context_, scope_, parts_);
+    const std::size_t results = call ? results_of(*call) : 0;
+    auto let = names(step, std::vector<ValueKind>(results, ValueKind::tensor), !call);
+    if (call && results == 1 && let.size() > 1)
+      reader_.error(child_pointer(step.pointer, "let"),
+                    fmt::format("found {} names, expected one: there is one result", let.size()));
+    if (call) add(std::move(let), std::move(*call));
+    bad_ = false;
   }
 
   void with(const Node& step) {

@@ -308,6 +308,14 @@ Json written_step(const Step& step, const std::vector<TensorSpec>& literals) {
   } else if (const auto* block = std::get_if<WithBlock>(&step.does)) {
     json["with"] = context_to_json(block->context);
     json["steps"] = written_steps(block->steps, literals);
+  } else if (const auto* apply = std::get_if<ApplyCall>(&step.does)) {
+    json["apply"] = apply->name;
+    put_arguments(apply->arguments, false, json);
+    for (const SubProgram& program : apply->programs) {
+      json[program.role] = {{"inputs", program.inputs},
+                            {"steps", written_steps(program.steps, literals)},
+                            {"outputs", program.outputs}};
+    }
   }
   if (step.source) {
     Json& source =

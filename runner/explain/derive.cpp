@@ -14,17 +14,15 @@ namespace lockstep {
 namespace {
 
 /// Collects the names that a step uses and defines.
-struct NamesOf : Visitor {
-  std::vector<std::string> used, defined;
-  void uses(const std::string& name) {
-    if (!contains(used, name)) used.push_back(name);
-  }
-  void defines(const std::string& name) { defined.push_back(name); }
-};
-
-NamesOf names_of(const Step& step) {
-  NamesOf names;
+/// The names of a step, those that it uses each once.
+OuterNames names_of(const Step& step) {
+  OuterNames names;
   walk(step, names);
+  std::vector<std::string> once;
+  for (std::string& name : names.used) {
+    if (!contains(once, name)) once.push_back(std::move(name));
+  }
+  names.used = std::move(once);
   return names;
 }
 

@@ -69,6 +69,9 @@ struct Collector : Visitor {
       needs.features.insert(Feature::mutation);
     if (std::holds_alternative<SetItem>(step.does)) needs.features.insert(Feature::mutation);
     if (std::holds_alternative<GradCall>(step.does)) needs.features.insert(Feature::gradients);
+    if (const auto* apply = std::get_if<ApplyCall>(&step.does);
+        apply != nullptr && (apply->name == "grad" || apply->name == "jvp"))
+      needs.features.insert(Feature::gradients);
     if (const auto* block = std::get_if<WithBlock>(&step.does)) context(block->context);
   }
   void value(const Value& value) {

@@ -33,6 +33,7 @@ struct Checked : Visitor {
   std::set<std::string> defined;
   std::vector<std::string> missing;
   std::vector<std::string> twice;
+  std::vector<std::vector<std::string>> within;  ///< sub-programs: what each has defined
 
   void uses(const std::string& name) {
     const std::string shown = "`" + name + "`";
@@ -42,6 +43,12 @@ struct Checked : Visitor {
   }
   void defines(const std::string& name) {
     if (!defined.insert(name).second) twice.push_back("`" + name + "`");
+    if (!within.empty()) within.back().push_back(name);
+  }
+  void begins(const SubProgram&) { within.emplace_back(); }
+  void ends(const SubProgram&) {
+    for (const std::string& name : within.back()) defined.erase(name);
+    within.pop_back();
   }
 };
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "program/higher_order.h"
 #include "program/program_json.h"
 
 namespace lockstep {
@@ -216,6 +217,24 @@ struct StepReader {
     return steps;
   }
 
+  /// A call of an operator that takes sub-programs, each of which is one level deeper.
+  ApplyCall apply(const At& at) const {
+    ApplyCall call{
+        at.child("apply").text("an operator that takes sub-programs"), read_arguments(at), {}};
+    const HigherOrder* op = find_higher_order(call.name);
+    if (op == nullptr)
+      at.child("apply").wrong(fmt::format("an operator `{}` that takes sub-programs", call.name),
+                              /*unknown=*/true);
+    for (const std::string_view role : op->programs()) {
+      const At program = at.child(role).object("a sub-program: an object").deeper();
+      call.programs.push_back({std::string(role), read_names(program.child("inputs")),
+                               steps(program.child("steps")),
+                               read_names(program.child("outputs"))});
+    }
+    if (const auto fault = fault_of(call)) at.wrong(fault->key + ": " + fault->message);
+    return call;
+  }
+
   Step step(const At& at) const {
     Step step;
     if (at.json.contains("with")) {
@@ -255,9 +274,12 @@ struct StepReader {
       step.does = std::move(call);
     } else if (at.has("grad")) {
       step.does = grad(at.child("grad").object("{\"of\": [...], \"wrt\": [...]}"));
+    } else if (at.has("apply")) {
+      step.does = apply(at);
     } else {
       at.expected(
-          "a step with one of `op`, `call`, `tensor`, `get`, `set`, `scalar`, `grad`, `with`");
+          "a step with one of `op`, `call`, `tensor`, `get`, `set`, `scalar`, `grad`, `with`, "
+          "`apply`");
     }
     return step;
   }

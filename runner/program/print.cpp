@@ -75,7 +75,7 @@ std::string called(const std::string& name, const Arguments& arguments) {
   return name + "(" + text + ")";
 }
 
-/// What a step does, but for `with` blocks.
+/// What a step does, but for `with` blocks and the steps of sub-programs.
 struct StepPrinter {
   const LiteralText& literal;
 
@@ -95,6 +95,7 @@ struct StepPrinter {
     return "grad(of=[" + joined(grad.of) + "], wrt=[" + joined(grad.wrt) + "])";
   }
   std::string operator()(const WithBlock&) const { return ""; }
+  std::string operator()(const ApplyCall& call) const { return called(call.name, call.arguments); }
 };
 
 }  // namespace
@@ -126,6 +127,7 @@ std::string print(const SourceLine& source) {
 
 std::string print(std::span<const Step> steps, const LiteralText& literal,
                   const std::string& indent, WithSources sources) {
+  static const std::vector<SubProgram> kNone;
   std::string text;
   for (const Step& step : steps) {
     const bool shown = sources == WithSources::yes && step.source;
@@ -139,6 +141,15 @@ std::string print(std::span<const Step> steps, const LiteralText& literal,
         joined(step.let, [](const std::optional<std::string>& name) { return name.value_or("_"); });
     text += indent + (names.empty() ? "" : names + " = ") +
             std::visit(StepPrinter{literal}, step.does) + comment + "\n";
+    const auto* apply = std::get_if<ApplyCall>(&step.does);
+    for (const SubProgram& program : apply == nullptr ? kNone : apply->programs) {
+      const auto listed = [](const auto& all) {
+        return joined(all, [](const std::string& name) { return name; });
+      };
+      text += indent + "  " + program.role + " (" + listed(program.inputs) + "):\n";
+      text += print(program.steps, literal, indent + "    ", sources);
+      text += indent + "    return " + listed(program.outputs) + "\n";
+    }
   }
   return text;
 }

@@ -9,6 +9,11 @@ bool WithBlock::operator==(const WithBlock& other) const {
   return context == other.context && steps == other.steps;
 }
 
+bool SubProgram::operator==(const SubProgram& other) const {
+  return role == other.role && inputs == other.inputs && steps == other.steps &&
+         outputs == other.outputs;
+}
+
 Context joined(Context outer, const Context& inner) {
   const auto put = [](auto& into, const auto& value) {
     if (value) into = value;

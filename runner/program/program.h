@@ -148,6 +148,26 @@ struct WithBlock {
   bool operator==(const WithBlock& other) const;
 };
 
+/// Steps inside a step: a function with inputs and outputs of its own, which may use what is known
+/// where it stands.  What it names is known in it alone.
+struct SubProgram {
+  std::string role;  ///< what it is to its operator: "do", "else", "while"
+  std::vector<std::string> inputs;
+  std::vector<Step> steps;
+  std::vector<std::string> outputs;
+
+  bool operator==(const SubProgram& other) const;
+};
+
+/// A call of an operator that takes sub-programs: one of program/higher_order.h.
+struct ApplyCall {
+  std::string name;
+  Arguments arguments;
+  std::vector<SubProgram> programs;  ///< one for each of the operator's roles
+
+  bool operator==(const ApplyCall&) const = default;
+};
+
 /// Where somebody's program says a step: for people, never opened.
 struct SourceLine {
   std::string file;  ///< "models/net.py": relative, below nothing but itself
@@ -162,7 +182,7 @@ struct Step {
   /// One name, or one for each result (nothing: not needed), or none at all.
   std::vector<std::optional<std::string>> let;
   std::variant<OpCall, FunctionCall, LiteralTensor, GetItem, SetItem, ScalarCall, GradCall,
-               WithBlock>
+               WithBlock, ApplyCall>
       does;
   /// What is executed does not depend on it, so no worker is told.
   std::optional<SourceLine> source = {};

@@ -92,6 +92,16 @@ struct StepWriter {
             {"steps", steps_to_json(block.steps, literals)}};
   }
 
+  void operator()(const ApplyCall& call) const {
+    json["apply"] = call.name;
+    add(call.arguments);
+    for (const SubProgram& program : call.programs) {
+      json[program.role] = {{"inputs", program.inputs},
+                            {"steps", steps_to_json(program.steps, literals)},
+                            {"outputs", program.outputs}};
+    }
+  }
+
   void add(const Arguments& arguments) const {
     json["args"] = list(arguments.args);
     json["kwargs"] = Json::object();

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "program/program.h"
 
@@ -22,6 +25,11 @@ struct Visitor {
   /// A name that is defined: an input, a result.
   template <class N>
   void defines(N&) {}
+  /// A sub-program, before its inputs and behind its outputs: what it defines is known in it alone.
+  template <class P>
+  void begins(P&) {}
+  template <class P>
+  void ends(P&) {}
 };
 
 namespace walking {
@@ -86,11 +94,45 @@ void walk(S& step, Visit& visit) {
     if (grad->with) walking::values(*grad->with, visit);
   } else if (auto* block = std::get_if<WithBlock>(&step.does)) {
     for (auto& inner : block->steps) walk(inner, visit);
+  } else if (auto* apply = std::get_if<ApplyCall>(&step.does)) {
+    walking::arguments(apply->arguments, visit);
+    for (auto& program : apply->programs) {
+      visit.begins(program);
+      for (auto& name : program.inputs) visit.defines(name);
+      for (auto& inner : program.steps) walk(inner, visit);
+      for (auto& name : program.outputs) visit.uses(name);
+      visit.ends(program);
+    }
   }
   for (auto& name : step.let) {
     if (name) visit.defines(*name);
   }
 }
+
+/// The names that steps use and define where they stand: those that are known in sub-programs alone
+/// are none of them.
+struct OuterNames : Visitor {
+  std::vector<std::string> used, defined;  ///< each as often as it is
+
+  void uses(const std::string& name) {
+    if (std::find(inner_.begin(), inner_.end(), name) == inner_.end()) used.push_back(name);
+  }
+  void defines(const std::string& name) { (depth_ > 0 ? inner_ : defined).push_back(name); }
+  void begins(const SubProgram&) {
+    ++depth_;
+    sizes_.push_back(inner_.size());
+  }
+  void ends(const SubProgram&) {
+    --depth_;
+    inner_.resize(sizes_.back());
+    sizes_.pop_back();
+  }
+
+ private:
+  int depth_ = 0;
+  std::vector<std::string> inner_;
+  std::vector<std::size_t> sizes_;
+};
 
 /// Walks over a whole program: inputs, steps, outputs, `backward`.
 template <class P, class Visit>

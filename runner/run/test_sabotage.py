@@ -179,6 +179,7 @@ def verdicts(tmp_path_factory):
             *"""
                 accept mutate_and_raise leave_modes_and_raise fold_random fold_by_call keep_graph
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
+                other_branch drop_carry
             """.split(),
             *("depend_on_" + relation for relation in RELATIONS),
             *("train_" + fault for fault in (*TRAINING, "nudge_loss")),
@@ -247,6 +248,12 @@ def test_whatever_a_call_does_to_its_surroundings_is_found(verdicts):
     differences = verdicts["bugs/sabotaged", "change-surroundings"]["differences"]
     named = {each["reason"].split()[1].rstrip(":") for each in differences}
     assert named >= SURROUNDINGS, differences
+
+
+def test_another_branch_and_a_carry_that_is_dropped_are_found(verdicts):
+    check(verdicts["bugs/branching", "nothing"], "conform")
+    check(verdicts["bugs/branching", "other-branch"], "value_diverges", "b: ")
+    check(verdicts["bugs/branching", "drop-carry"], "value_diverges", "s: ")
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

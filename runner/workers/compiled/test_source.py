@@ -342,3 +342,125 @@ def test_undefined_names_and_odd_structures():
         deep = {"with": {"grad": True}, "steps": [deep]}
     with pytest.raises(Malformed):
         source([deep], ["x"])
+
+
+# Operators that take sub-programs -----------------------------------------------------------------
+
+
+def sub(inputs, steps, outputs):
+    return {"inputs": inputs, "steps": steps, "outputs": outputs}
+
+
+def apply(let, name, args, kwargs=None, **programs):
+    args = [{"ref": each} for each in args]
+    return {"let": let, "apply": name, "args": args, "kwargs": kwargs or {}, **programs}
+
+
+NEGATED = sub(["a"], [op(["r"], "neg.default", {"ref": "a"})], ["r"])
+ADDED = sub(["s", "t"], [op(["u"], "add.Tensor", {"ref": "s"}, {"ref": "t"})], ["u"])
+OF_TWO = sub(["s", "t"], [op(["u"], "add.Tensor", {"ref": "s"}, {"ref": "t"})], ["u", "t"])
+LESS = sub(["k"], [op(["on"], "gt.Scalar", {"ref": "k"}, 0)], ["on"])
+DOWN = sub(["k"], [op(["l"], "sub.Tensor", {"ref": "k"}, 1)], ["l"])
+
+
+def test_a_branch_is_two_functions_and_a_call():
+    step = apply(["y"], "cond", ["x"], {"pred": {"ref": "p"}}, do=NEGATED, **{"else": NEGATED})
+    assert body([step], ["y"], inputs=("x", "p")) == (
+        "def program(x, p):\n"
+        "    def do(a):\n"
+        "        r = a.neg()\n"
+        "        return r\n"
+        "    def otherwise(a):\n"
+        "        r = a.neg()\n"
+        "        return r\n"
+        "    y = cond(p, do, otherwise, (x,))\n"
+        "    return (y,)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs", "programs", "call"),
+    [
+        (
+            *("checkpoint", "x", {}, NEGATED),
+            "torch.utils.checkpoint.checkpoint(do, x, use_reentrant=False)",
+        ),
+        ("vmap", "xp", {"in_dims": [0, None]}, ADDED, "torch.vmap(do, in_dims=(0, None))(x, p)"),
+        ("vmap", "x", {"in_dims": [1]}, NEGATED, "torch.vmap(do, in_dims=1)(x)"),
+        ("grad", "xp", {"argnums": [1]}, ADDED, "torch.func.grad(do, argnums=1)(x, p)"),
+        ("jvp", "x", {"tangents": [{"ref": "p"}]}, NEGATED, "torch.func.jvp(do, (x,), (p,))"),
+    ],
+)  # fmt: skip
+def test_transforms_are_written_as_people_write_them(name, args, kwargs, programs, call):
+    let = ["y", "z"] if name == "jvp" else ["y"]
+    text = body([apply(let, name, list(args), kwargs, do=programs)], let, inputs=("x", "p"))
+    assert f"    {', '.join(let)} = {call}\n" in text
+
+
+def test_regions_that_read_alike_are_one_function_outside_of_the_program():
+    inner = sub(["a"], [op(["r"], "mul.Tensor", {"ref": "a"}, {"ref": "p"})], ["r"])
+    steps = [
+        apply([let], "nested_compile_region", [given], do=inner)
+        for let, given in (("y", "x"), ("z", "y"))
+    ]
+    text = source(steps, ["z"], inputs=("x", "p")).text
+    assert text.endswith(
+        "@torch.compiler.nested_compile_region\n"
+        "def region(a, p):\n"
+        "    r = a.mul(p)\n"
+        "    return r\n\n\n"
+        "def program(x, p):\n"
+        "    y = region(x, p)\n"
+        "    z = region(y, p)\n"
+        "    return (z,)\n"
+    )
+
+
+def run_plain(monkeypatch, step, outputs, *given):
+    """What a program returns where every operator of torch that compiles itself raises."""
+    for name in ("while_loop", "scan", "associative_scan"):
+        monkeypatch.setattr(torch._higher_order_ops, name, None)
+    monkeypatch.setattr(torch, "cond", None)
+    inputs = "xpq"[: len(given)]
+    program, _ = compile_text(source([step], outputs, inputs=tuple(inputs)).text, {})
+    return [each.tolist() for each in program(*given)]
+
+
+def test_eager_python_never_calls_an_operator_that_compiles_itself(monkeypatch):
+    x, other = torch.tensor([1.0, 2.0, 4.0]), {"else": sub(["a"], [], ["a"])}
+    branch = apply(["y"], "cond", ["x"], {"pred": {"ref": "p"}}, do=NEGATED, **other)
+    assert run_plain(monkeypatch, branch, ["y"], x, torch.tensor(True)) == [[-1, -2, -4]]
+    assert run_plain(monkeypatch, branch, ["y"], x, torch.tensor(False)) == [[1, 2, 4]]
+    loop = apply(["y"], "while_loop", ["x"], {"most": 3}, do=DOWN, **{"while": LESS})
+    assert run_plain(monkeypatch, loop, ["y"], torch.tensor(3)) == [0]
+    with pytest.raises(RuntimeError, match="while_loop: more than 3 iterations"):
+        run_plain(monkeypatch, loop, ["y"], torch.tensor(4))
+    init = {"init": [{"ref": "p"}]}
+    scan = apply(["c", "y"], "scan", ["x"], {**init, "reverse": True}, do=OF_TWO)
+    assert run_plain(monkeypatch, scan, ["c", "y"], x, torch.tensor(0.0)) == [7, [1, 2, 4]]
+    sums = apply(["y"], "associative_scan", ["x"], {}, do=ADDED)
+    assert run_plain(monkeypatch, sums, ["y"], x) == [[1, 3, 7]]
+    score = sub(
+        ["s", "b", "h", "i", "j"], [op(["r"], "sub.Tensor", {"ref": "s"}, {"ref": "j"})], ["r"]
+    )
+    heads = torch.arange(8.0).reshape(1, 1, 4, 2)
+    attention = apply(["y"], "flex_attention", ["x", "x", "x"], {}, do=score)
+    (found,) = run_plain(monkeypatch, attention, ["y"], heads)
+    places = heads @ heads.mT / math.sqrt(2) - torch.arange(4.0)
+    torch.testing.assert_close(torch.tensor(found), places.softmax(-1) @ heads)
+
+
+def test_what_a_sub_program_names_is_known_in_it_alone():
+    with pytest.raises(Malformed, match="'r' is not defined"):
+        source([apply(["y"], "checkpoint", ["x"], do=NEGATED)], ["r"])
+    with pytest.raises(Malformed, match="'x' is defined twice"):
+        source([apply(["y"], "checkpoint", ["x"], do=sub(["x"], [], ["x"]))], ["y"])
+    with pytest.raises(Unsupported, match="no operator 'fold'"):
+        source([apply(["y"], "fold", ["x"], do=NEGATED)], ["y"])
+    inner = NEGATED
+    for depth in range(6):
+        inner = sub(
+            [f"a{depth}"], [apply([f"y{depth}"], "checkpoint", ["x"], do=inner)], [f"y{depth}"]
+        )
+    with pytest.raises(Malformed, match="more than"):
+        source([apply(["y"], "checkpoint", ["x"], do=inner)], ["y"])

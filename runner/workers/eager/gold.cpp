@@ -13,6 +13,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "program/higher_order.h"
 #include "workers/eager/context.h"
 #include "workers/eager/errors.h"
 #include "workers/eager/names.h"
@@ -315,8 +316,12 @@ bool asks_plain(const Step& step) {
 
 bool asks_plain(const std::vector<Step>& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-    const auto* block = std::get_if<WithBlock>(&step.does);
-    return block == nullptr ? asks_plain(step) : asks_plain(block->steps);
+    if (const auto* block = std::get_if<WithBlock>(&step.does)) return asks_plain(block->steps);
+    const auto* apply = std::get_if<ApplyCall>(&step.does);
+    if (apply == nullptr) return asks_plain(step);
+    return decides(*apply) ||
+           std::any_of(apply->programs.begin(), apply->programs.end(),
+                       [](const SubProgram& each) { return asks_plain(each.steps); });
   });
 }
 

@@ -67,7 +67,8 @@ bool asks_plain(const c10::OperatorHandle& op);
 /// The same of a step's operator; Unsupported for one that this torch lacks.
 bool asks_plain(const Step& step);
 
-/// The same of any step, those in blocks too.
+/// The same of any step, those in blocks and sub-programs too, and whether one decides by elements.
+/// A gold then does what plain eager did.
 bool asks_plain(const std::vector<Step>& steps);
 
 /// Calls such an operator as plain eager does, and notes what it did.

@@ -40,13 +40,19 @@ void each_storage(const IValue& value, const std::function<void(const c10::Stora
 }  // namespace
 
 std::vector<std::string> names_used(const Step& step) {
-  UsedNames used;
-  walk(step, used);
-  return used.names;
+  OuterNames names;
+  walk(step, names);
+  return std::move(names.used);
 }
 
 std::vector<std::string> names_written(const Step& step) {
   if (const auto* set = std::get_if<SetItem>(&step.does)) return names_in(set->base);
+  if (const auto* apply = std::get_if<ApplyCall>(&step.does)) {
+    // Through any of its names a sub-program may write to any of those outside.
+    const bool any = std::any_of(apply->programs.begin(), apply->programs.end(),
+                                 [](const SubProgram& each) { return writes(each.steps); });
+    return any ? names_used(step) : std::vector<std::string>();
+  }
   const auto* call = std::get_if<OpCall>(&step.does);
   if (call == nullptr) return {};
   const c10::FunctionSchema& schema = find_operator(call->op).schema();
@@ -140,8 +146,10 @@ void Losses::lose_input(const std::string& name, const std::string& reason,
 
 void Losses::found(const Step& step) {
   for (const auto& name : step.let) {
-    if (name) names_.erase(*name);
+    if (name) found(*name);
   }
 }
+
+void Losses::found(const std::string& name) { names_.erase(name); }
 
 }  // namespace lockstep::eager

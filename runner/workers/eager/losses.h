@@ -40,6 +40,7 @@ class Losses {
 
   /// The names have values now, whatever they had before.
   void found(const Step& step);
+  void found(const std::string& name);
 
  private:
   /// A value that is not there.

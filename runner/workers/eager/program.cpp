@@ -2,6 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "program/higher_order.h"
+#include "program/visit.h"
+#include "workers/eager/applied.h"
 #include "workers/eager/autograd.h"
 #include "workers/eager/carry.h"
 #include "workers/eager/context.h"
@@ -70,8 +73,10 @@ void Interpreter::build_inputs() {
 }
 
 std::unique_ptr<Interpreter> Interpreter::plain_eager() const {
-  return std::make_unique<Interpreter>(sources_, kPlain, inputs_, 0,
-                                       carried_ ? carried_->plain : nullptr);
+  auto plain = std::make_unique<Interpreter>(sources_, kPlain, inputs_, 0,
+                                             carried_ ? carried_->plain : nullptr);
+  plain->beside_gold_ = true;
+  return plain;
 }
 
 bool Interpreter::take_carried(const std::string& name, const json& given) {
@@ -130,6 +135,7 @@ void Interpreter::step(const Step& step) {
   if (const auto* with = std::get_if<WithBlock>(&step.does)) {
     return block(with->steps, with->context);
   }
+  if (const auto* call = std::get_if<ApplyCall>(&step.does)) return apply(step, *call);
   if (is_narrow(mode_)) plain_->step(step);
   std::string reason;
   try {
@@ -160,6 +166,57 @@ void Interpreter::step(const Step& step) {
     reason = error.what_without_backtrace();
   }
   losses_.lose(step, reason, scope_);
+}
+
+void Interpreter::apply(const Step& step, const ApplyCall& call) {
+  // How torch lays out what it computes for all rows at once only torch knows.
+  if (call.name == "vmap" && mode_ == kPlain && !beside_gold_)
+    throw Unsupported("`vmap` is a function of Python; C++ eager has none");
+  std::string reason;
+  OuterNames names;
+  walk(step, names);
+  for (const std::string& name : names.used) {
+    if (reason.empty()) reason = lost(name);
+  }
+  if (!reason.empty()) {
+    if (plain_ && is_wide(mode_) && asks_plain(std::vector<Step>{step})) throw Unsupported(reason);
+    if (is_narrow(mode_)) plain_->step(step);
+    return losses_.lose(step, reason, scope_);
+  }
+  const std::vector<Value> results = Applied(*this, call).results();
+  if (step.let.size() != results.size()) return;  // nobody needs them
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (step.let[i]) name(*step.let[i], results[i]);
+  }
+}
+
+void Interpreter::name(const std::string& to, const Value& value) {
+  if (is_narrow(mode_)) plain_->name(to, value);
+  const std::string& from = std::get<Ref>(value.is).name;
+  if (const std::string reason = lost(from); !reason.empty()) {
+    std::vector<IValue> sharing;
+    if (const auto known = scope_.find(from); known != scope_.end())
+      sharing.push_back(known->second);
+    return losses_.lose_input(to, reason, sharing);
+  }
+  losses_.found(to);
+  scope_[to] = lookup(scope_, from);
+  if (mode_ == Gold::mpfr) origins_[to] = *origin(from);
+  bits_of_.erase(to);
+  if (const auto bits = bits_of(from)) bits_of_[to] = *bits;
+}
+
+bool Interpreter::decide(const Value& value) {
+  const std::string& from = std::get<Ref>(value.is).name;
+  if (const std::string reason = lost(from); !reason.empty()) throw Unsupported(reason);
+  const IValue& found = lookup(scope_, from);
+  const bool yes = found.isTensor() ? found.toTensor().item().toBool() : found.toBool();
+  decisions_.push_back(yes);
+  if (is_narrow(mode_) && plain_->decide(value) != yes)
+    throw Unsupported("it takes another branch than eager");
+  if (is_wide(mode_) && plain_->decisions_.at(next_decision_++) != yes)
+    throw Unsupported("it takes another branch than eager");
+  return yes;
 }
 
 void Interpreter::note_bits(const Step& step, std::size_t noted) {

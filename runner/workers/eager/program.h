@@ -73,6 +73,8 @@ class Interpreter {
   std::optional<Origin> origin(const std::string& name) const;
 
  private:
+  friend class Applied;
+
   void build_inputs();
   /// Plain eager on the same inputs, each call's own.
   std::unique_ptr<Interpreter> plain_eager() const;
@@ -80,6 +82,14 @@ class Interpreter {
   bool take_carried(const std::string& name, const nlohmann::json& given);
   void block(const std::vector<Step>& steps, const Context& context);
   void step(const Step& step);
+  /// A step that takes sub-programs.
+  void apply(const Step& step, const ApplyCall& call);
+  /// Gives a value one more name.
+  void name(const std::string& to, const Value& value);
+  /// Whether a number is true.  A gold goes where plain eager goes: Unsupported where it would not.
+  bool decide(const Value& value);
+  /// A name that no program has.
+  std::string fresh() { return "@" + std::to_string(++names_); }
   std::vector<c10::IValue> results_of(const Step& step, const PlainStep* plain);
   std::vector<c10::IValue> call(const OpCall& call, const PlainStep* plain);
   void bind(const std::vector<std::optional<std::string>>& names, std::vector<c10::IValue> results);
@@ -101,6 +111,10 @@ class Interpreter {
   /// otherwise it has run before, if the program has such steps.
   std::unique_ptr<Interpreter> plain_;
   std::size_t next_note_ = 0;
+  std::vector<bool> decisions_;  ///< plain: in order
+  std::size_t next_decision_ = 0;
+  bool beside_gold_ = false;    ///< plain eager of a gold
+  std::size_t names_ = 0;       ///< that were made up
   std::optional<Noise> noise_;  ///< of a sample
   bool writes_ = false;         ///< of a wide gold that asks plain eager: whether the program does
   std::map<std::string, c10::ScalarType> bits_of_;

@@ -1,5 +1,7 @@
 #include "workers/eager/program.h"
 
+#include <cmath>
+
 #include "workers/eager/errors.h"
 #include "workers/eager/testing.h"
 
@@ -295,6 +297,123 @@ TEST(Program, what_breaks_the_protocol_is_malformed) {
     with_x(request, {1}).step(step);
     EXPECT_THROW(request.run(), Malformed) << step;
   }
+}
+
+// Operators that take sub-programs ---------------------------------------------------------------
+
+/// y = p ? neg(x) : x * x
+const char* const kBranch =
+    R"({"let": ["y"], "apply": "cond", "args": [{"ref": "x"}], "kwargs": {"pred": {"ref": "p"}},
+        "do": {"inputs": ["a"], "steps": [{"let": ["r"], "op": "aten::neg.default", "args": [{"ref": "a"}]}], "outputs": ["r"]},
+        "else": {"inputs": ["a"], "steps": [{"let": ["r"], "op": "aten::mul.Tensor", "args": [{"ref": "a"}, {"ref": "x"}]}], "outputs": ["r"]}})";
+
+TEST(Applied, a_branch_is_the_one_that_the_number_says) {
+  for (const bool yes : {true, false}) {
+    Request request;
+    with_x(request, {3, 4}).input("p", yes).step(kBranch).outputs({"y"});
+    request.run();
+    EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]),
+              yes ? (Floats{-3, -4}) : (Floats{9, 16}));
+  }
+}
+
+TEST(Applied, a_gold_goes_where_eager_goes_or_is_none) {
+  Request request;  // 1e8 + 1 > 1e8 in float64 alone
+  with_x(request, {1e8F})
+      .step(R"({"let": ["s"], "op": "aten::add.Tensor", "args": [{"ref": "x"}, 1]})")
+      .step(R"({"let": ["m"], "op": "aten::gt.Tensor", "args": [{"ref": "s"}, {"ref": "x"}]})")
+      .step(R"({"let": ["p"], "op": "aten::any.default", "args": [{"ref": "m"}]})")
+      .step(kBranch)
+      .outputs({"y"});
+  request["mode"] = "fp64";
+  EXPECT_EQ(request.run()["reason"], "it takes another branch than eager");
+  Request same;
+  with_x(same, {3}).input("p", true).step(kBranch).outputs({"y"});
+  for (const char* mode : {"fp64", "mpfr", "perturbed", "stepwise", "stepwise_noise"}) {
+    same["mode"] = mode;
+    ASSERT_EQ(same.run()["outcome"], "returned") << mode;
+    EXPECT_TRUE(same.call()["outputs"].contains("y")) << mode;
+  }
+}
+
+/// n, y = loop while n > 0: n - 1, y + y; at most 3 times.
+const char* const kLoop =
+    R"({"let": ["n", "y"], "apply": "while_loop", "args": [{"ref": "i"}, {"ref": "x"}], "kwargs": {"most": 3},
+        "while": {"inputs": ["k", "a"], "steps": [{"let": ["on"], "op": "aten::gt.Scalar", "args": [{"ref": "k"}, 0]}], "outputs": ["on"]},
+        "do": {"inputs": ["k", "a"], "steps": [
+          {"let": ["l"], "op": "aten::sub.Tensor", "args": [{"ref": "k"}, 1]},
+          {"let": ["b"], "op": "aten::add.Tensor", "args": [{"ref": "a"}, {"ref": "a"}]}], "outputs": ["l", "b"]}})";
+
+TEST(Applied, a_loop_ends_by_its_condition_and_has_a_bound) {
+  for (const float times : {0.0F, 1.0F, 3.0F, 4.0F}) {
+    Request request;
+    with_x(request, {1, 2})
+        .input("i", view(request.storage(Floats{times}), "float32", {}, {}))
+        .step(kLoop)
+        .outputs({"n", "y"});
+    const auto& observation = request.run();
+    if (times == 4) {
+      EXPECT_EQ(observation["error"]["message"], "while_loop: more than 3 iterations");
+      continue;
+    }
+    const float factor = std::exp2(times);
+    EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]), (Floats{factor, 2 * factor}));
+    EXPECT_FALSE(request.call()["outputs"]["y"].contains("is")) << "a loop returns no input";
+  }
+}
+
+TEST(Applied, a_scan_carries_and_stacks) {
+  for (const bool reverse : {false, true}) {
+    Request request;
+    with_x(request, {1, 2, 4})
+        .step(R"({"let": ["c"], "op": "aten::zeros.default", "args": [[]]})")
+        .step((std::string(R"({"let": ["last", "y"], "apply": "scan", "args": [{"ref": "x"}],
+                "kwargs": {"init": [{"ref": "c"}], "reverse": )") +
+               (reverse ? "true" : "false") + R"(},
+                "do": {"inputs": ["s", "now"], "steps": [
+                  {"let": ["t"], "op": "aten::add.Tensor", "args": [{"ref": "s"}, {"ref": "now"}]},
+                  {"let": ["u"], "op": "aten::neg.default", "args": [{"ref": "t"}]}], "outputs": ["t", "u"]}})")
+                  .c_str())
+        .outputs({"last", "y"});
+    request.run();
+    EXPECT_EQ(request.values<float>(request.call()["outputs"]["last"]), Floats{7});
+    EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]),
+              reverse ? (Floats{-7, -6, -4}) : (Floats{-1, -3, -7}));
+  }
+}
+
+/// y = the sum of the squares of x
+#define LOCKSTEP_SQUARES                                                               \
+  R"("do": {"inputs": ["a"], "steps": [)"                                              \
+  R"({"let": ["q"], "op": "aten::mul.Tensor", "args": [{"ref": "a"}, {"ref": "a"}]},)" \
+  R"({"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "q"}]}], "outputs": ["s"]})"
+
+TEST(Applied, gradients_and_derivatives_along_a_direction) {
+  for (const bool tracked : {false, true}) {
+    Request request;
+    with_x(request, {1, 2}, tracked)
+        .step(R"({"let": ["g"], "apply": "grad", "args": [{"ref": "x"}], )" LOCKSTEP_SQUARES "}")
+        .step(R"({"let": ["y", "d"], "apply": "jvp", "args": [{"ref": "x"}],
+               "kwargs": {"tangents": [{"ref": "g"}]}, )" LOCKSTEP_SQUARES "}")
+        .outputs({"g", "y", "d"});
+    request.run();
+    const auto& outputs = request.call()["outputs"];
+    EXPECT_EQ(request.values<float>(outputs["g"]), (Floats{2, 4}));
+    EXPECT_EQ(outputs["g"].value("requires_grad", false), tracked);
+    EXPECT_EQ(request.values<float>(outputs["y"]), Floats{5});
+    EXPECT_EQ(request.values<float>(outputs["d"]), Floats{20});
+  }
+}
+
+TEST(Applied, rows_are_mapped_in_golds_alone) {
+  Request request;
+  request.input("x", view(request.storage(Floats{1, 2, 3, 4}), "float32", {2, 2}, {2, 1}))
+      .step(R"({"let": ["y"], "apply": "vmap", "args": [{"ref": "x"}], )" LOCKSTEP_SQUARES "}")
+      .outputs({"y"});
+  EXPECT_EQ(request.run()["outcome"], "unsupported");
+  request["mode"] = "stepwise";
+  ASSERT_EQ(request.run()["outcome"], "returned");
+  EXPECT_EQ(request.values<float>(request.call()["outputs"]["y"]), (Floats{5, 25}));
 }
 
 }  // namespace

@@ -343,6 +343,42 @@ for _fault in (
     register_backend(_backend(_fault), name="lockstep_saboteur_" + _fault.__name__)
 
 
+def _of(graph, operator):
+    """The first call of an operator that takes graphs."""
+    return next(node for node in graph.graph.nodes if node.target is operator)
+
+
+@register_backend(name="lockstep_saboteur_other_branch")
+def other_branch(graph, examples):
+    """Takes the branch that the elements do not say."""
+    node = _of(graph, torch.ops.higher_order.cond)
+    predicate, do, otherwise, *rest = node.args
+    node.args = (predicate, otherwise, do, *rest)
+    graph.recompile()
+    return graph.forward
+
+
+@register_backend(name="lockstep_saboteur_drop_carry")
+def drop_carry(graph, examples):
+    """Begins each slice of a scan with what the first one began with."""
+    scan = torch.ops.higher_order.scan
+
+    def run(*inputs):
+        return Each(graph).run(*inputs)
+
+    class Each(torch.fx.Interpreter):
+        def call_function(self, target, args, kwargs):
+            if target is not scan:
+                return super().call_function(target, args, kwargs)
+            combine, init, xs, more = args
+            parts = [
+                scan(combine, init, [x[i : i + 1] for x in xs], more) for i in range(len(xs[0]))
+            ]
+            return (*parts[-1][:1], *(torch.cat(each) for each in list(zip(*parts))[1:]))
+
+    return run
+
+
 @register_backend(name="lockstep_saboteur_accept")
 def accept(graph, examples):
     """Computes something without looking at the program: what eager refuses is accepted."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .applied import ROLES, inner
 from .compat import graphs
 from .problems import Malformed, Unsupported
 from .source import called, compile_text, generate
@@ -290,6 +291,15 @@ class Calls:
             for step in steps:
                 if "with" in step:
                     made.append({**step, "steps": replaced(step["steps"])})
+                elif "apply" in step:
+                    programs = {role: step[role] for role in ROLES[step["apply"]]}
+                    made.append(
+                        step
+                        | {
+                            role: {**program, "steps": replaced(program["steps"])}
+                            for role, program in programs.items()
+                        }
+                    )
                 elif "call" in step:
                     found = self.found.get(next(numbers), "it was not executed")
                     made += [{**step, "not_lowered": found}] if isinstance(found, str) else found
@@ -306,7 +316,10 @@ def _names_of(program: dict) -> set[str]:
     steps = list(program["steps"])
     while steps:
         step = steps.pop()
-        steps += step.get("steps", [])
+        for each in inner(step):
+            steps += each
+        for role in ROLES[step["apply"]] if "apply" in step else ():
+            found |= set(step[role]["inputs"])
         found |= {name for name in step.get("let") or [] if name is not None}
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from .applied import HELPERS
 from .problems import Malformed, Unsupported
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -20,6 +21,7 @@ _DEVICE = re.compile(r"[a-z][a-z0-9_]*(:[0-9]{1,3})?", re.ASCII)
 #: What generated source itself uses.
 RESERVED = frozenset(
     {"torch", "math", "program", "deterministic_algorithms", "default_dtype", "self", "cls"}
+    | set(HELPERS)
     | set(keyword.kwlist)
     | set(keyword.softkwlist)
     | set(dir(builtins))

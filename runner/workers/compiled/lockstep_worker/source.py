@@ -7,11 +7,13 @@ are looked up, strings and numbers are written by `repr`.
 
 import math
 import re
+import sys
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import contexts, names
+from . import applied, contexts, names
 from .compat.operators import schema
 from .problems import Malformed, need
 from .spelling import Argument, resolve, spell
@@ -100,6 +102,9 @@ class _Writer:
         self.program, self.literal, self.call = program, literal, call
         self.kinds: dict[str, str] = {}
         self.helpers: list[str] = []
+        #: Those of operators that take sub-programs; the functions of regions, with their names.
+        self.applied: list[str] = []
+        self.regions: dict[str, str] = {}
         self.captured: dict[str, dict] = {}
         self.lines: list[str] = []
         constants = program.get("constants") or []
@@ -126,6 +131,9 @@ class _Writer:
                 if not isinstance(inner, list):
                     raise Malformed(f"program.steps[{i}].steps: a list is expected")
                 self._collect(inner, used, depth + 1)
+            for program in applied.checked(step).values() if "apply" in step else ():
+                used.update(names.checked(name, "inputs") for name in program["inputs"])
+                self._collect(program["steps"], used, depth + _DEPTH // applied.MOST_DEEP)
             let = step.get("let") or []
             if not isinstance(let, list):
                 raise Malformed(f"program.steps[{i}].let: a list is expected")
@@ -225,6 +233,9 @@ class _Writer:
             if "with" in step:
                 self._with(step, indent)
                 continue
+            if "apply" in step:
+                self._apply(step, indent)
+                continue
             # What an operator is given is written before its results are named: `x = x.add(1)`.
             line, kinds = self._expression(step)
             let = step.get("let") or []
@@ -241,6 +252,69 @@ class _Writer:
         if managers:
             self.lines.append("    " * indent + f"with {', '.join(managers)}:")
         self.steps(step["steps"], indent + bool(managers))
+
+    def _apply(self, step: dict, indent: int) -> None:
+        """An operator that takes sub-programs: a function for each, then its call."""
+        name, programs = step["apply"], applied.checked(step)
+        args, kwargs = self.arguments(step)
+        for value in step.get("args", []):
+            self._subject(value)
+        texts = [each.text for each in args]
+        carried = len(step.get("kwargs", {}).get("init", []))
+        functions = {}
+        for role, program in programs.items():
+            if name == "nested_compile_region":
+                functions[role], more = self._region(program)
+                texts += more
+                continue
+            functions[role] = self.name.fresh(applied.FUNCTIONS[role])
+            self._sub_program(functions[role], step, role, carried, indent)
+        for key in (*applied.NEEDS.get(name, ()), name):
+            if key in applied.HELPERS and key not in self.applied:
+                self.applied.append(key)
+        words = {key: _grouped(step["kwargs"][key], value) for key, value in kwargs.items()}
+        text = applied.call(step, functions, texts, words, name)
+        for each in step.get("let") or []:
+            if each is not None:
+                self.kinds[each] = "tensor"
+        self.lines.append("    " * indent + applied.targets(step, self.name) + text)
+
+    def _sub_program(
+        self, function: str, step: dict, role: str, carried: int, indent: int, more: Iterable = ()
+    ) -> None:
+        """A sub-program as a function, which is given `more` besides its inputs."""
+        name, program, known = step["apply"], step[role], set(self.kinds)
+        for each in program["inputs"]:
+            if each in known:
+                raise Malformed(f"{each!r:.80} is defined twice")
+            self.kinds[each] = "tensor"
+        inputs = [self.name(each) for each in program["inputs"]]
+        pad = "    " * (indent + 1)
+        parts = applied.parts(name, inputs, len(step.get("args", [])))
+        taken = inputs if parts is None else [self.name.fresh("carried"), self.name.fresh("now")]
+        self.lines.append(f"{pad[4:]}def {function}({', '.join([*taken, *more])}):")
+        for whole, part in zip(taken, parts or ()):
+            self.lines.append(f"{pad}{applied.group(part)} = {whole}")
+        before = len(self.lines)
+        self.steps(program["steps"], indent + 1)
+        if self.lines[before:] == [f"{pad}pass"]:
+            self.lines.pop()
+        outputs = [self.ref(each).text for each in program["outputs"]]
+        self.lines.append(f"{pad}return {applied.returned(name, role, outputs, carried)}")
+        self.kinds = {each: kind for each, kind in self.kinds.items() if each in known}
+
+    def _region(self, program: dict) -> tuple[str, list[str]]:
+        """The name of the function of a region, which stands outside: two regions that read alike
+        are one; and what it is given besides its inputs, because it does not see it there."""
+        used = _references(program["steps"]) | {str(each) for each in program["outputs"]}
+        more = [self.name(n) for n in self.kinds if n in used and n not in self.constants]
+        outside, self.lines = self.lines, []
+        step = {"apply": "nested_compile_region", "do": program}
+        self._sub_program("{}", step, "do", 0, 0, more)
+        text, self.lines = "\n".join(self.lines) + "\n", outside
+        if text not in self.regions:
+            self.regions[text] = self.name.fresh("region")
+        return self.regions[text], more
 
     def _target(self, let: list, kinds: list[str] | None) -> str:
         """`a, _ = ` for the names of a step; `kinds` of its results, None where the step has
@@ -376,8 +450,15 @@ class _Writer:
             text += "\n\n" + self._function(
                 "beside", [*inputs, *handed], map(self._output, outputs)
             )
-        helpers = "".join(contexts.HELPERS[key] + "\n\n" for key in self.helpers)
-        imports = ("import math\n" if "math." in text else "") + "import torch\n\n\n"
+        helpers = "".join(
+            each + "\n\n"
+            for each in (
+                *(contexts.HELPERS[key] for key in self.helpers),
+                *(applied.HELPERS[key] for key in self.applied),
+                *(applied.region(*each) for each in self.regions.items()),
+            )
+        )
+        imports = ("import math\n" if "math." in helpers + text else "") + "import torch\n\n\n"
         return Source(
             imports + helpers + text,
             inputs,
@@ -402,6 +483,17 @@ class _Writer:
             for name in self.kinds
             if name in used and name not in self.program["inputs"]
         ]
+
+
+def _grouped(value: object, argument: Argument) -> str:
+    """An argument by name of an operator that takes sub-programs: its lists are tuples, of which
+    one place is a number."""
+    if not isinstance(value, list):
+        return argument.text
+    inner = argument.text[1:-1]
+    if len(value) == 1:
+        return inner if not isinstance(value[0], dict) else f"({inner},)"
+    return f"({inner})"
 
 
 def _is_beside(step: dict) -> bool:
@@ -469,6 +561,9 @@ def compile_text(text: str, captured: dict) -> tuple[Callable, dict]:
 
     filename = "<lockstep-program>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    scope = {"__name__": "lockstep_program", **captured}
+    # A module as any other: Dynamo imports it for the globals of functions inside of the program.
+    module = sys.modules["lockstep_program"] = types.ModuleType("lockstep_program")
+    scope = vars(module)
+    scope.update(captured)
     exec(compile(text, filename, "exec"), scope)
     return scope["program"], scope

@@ -3,6 +3,7 @@
 #include "base/bounded_json.cpp"
 #include "base/json.cpp"
 #include "program/from_json.cpp"
+#include "program/higher_order.cpp"
 #include "program/program.cpp"
 #include "program/scalar_operators.cpp"
 #include "program/to_json.cpp"

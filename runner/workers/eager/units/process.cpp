@@ -10,6 +10,7 @@
 #include "base/sha256.cpp"
 #include "base/text.cpp"
 #include "base/value_files.cpp"
+#include "workers/eager/applied.cpp"
 #include "workers/eager/autograd.cpp"
 #include "workers/eager/carry.cpp"
 #include "workers/eager/child.cpp"

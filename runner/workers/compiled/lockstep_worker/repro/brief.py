@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from .. import contexts, names
+from ..applied import inner
 from ..compat import export
 from ..problems import Unsupported, need
 from ..spelling import resolve
@@ -175,9 +176,9 @@ def _compiled(path: dict) -> str:
 def _draws(steps: list) -> bool:
     """Whether steps draw random numbers."""
     return any(
-        _draws(step["steps"])
-        if "with" in step
-        else "op" in step and torch.Tag.nondeterministic_seeded in resolve(step["op"]).tags
+        any(map(_draws, inner(step)))
+        or "op" in step
+        and torch.Tag.nondeterministic_seeded in resolve(step["op"]).tags
         for step in steps
     )
 

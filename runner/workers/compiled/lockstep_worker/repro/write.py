@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from ..applied import inner
 from ..configure import load_module
 from ..exported import example, varying
 from ..problems import Malformed, Unsupported, need
@@ -302,9 +303,8 @@ def _by_contract(part: Part, policies: dict[str, str]) -> bool:
 def _writes(steps: list) -> bool:
     """Whether steps may change an input."""
     return any(
-        _writes(step["steps"])
-        if "with" in step
-        else "set" in step
+        any(map(_writes, inner(step)))
+        or "set" in step
         or "call" in step
         or "op" in step
         and (resolve(step["op"])._schema.is_mutable or "_norm" in step["op"])
