@@ -34,7 +34,8 @@ std::string level_file(const std::vector<std::string>& ids, const Selection& cho
     for (const std::string& path : paths) terms.push_back("path:" + path);
   }
   return frozen_level(ids, chosen.level.empty() ? "a selection, frozen" : chosen.level + ", frozen",
-                      session.settings().pace.threads, terms, session.suite().cases, session.operators());
+                      session.settings().pace.threads, terms, session.suite().cases,
+                      session.operators());
 }
 
 /// Of the sweeps that are selected, every overload that none of them takes, with the reason.

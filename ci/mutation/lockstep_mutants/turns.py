@@ -60,11 +60,7 @@ _ANY = tuple(
     Mutant(name, "numerics", "op", doc, _first(change))
     for name, doc, change in (
         ("every-element-errs", "Elements are off by 3 %, by turns up and down.", _every),
-        (
-            "one-element-errs",
-            "One element is off by as much as the greatest.",
-            _one,
-        ),
+        ("one-element-errs", "One element is off by as much as the greatest.", _one),
     )
 )
 
