@@ -39,7 +39,7 @@ FAULTS = {
     "lose_grad_mode": ("state_diverges", "mode grad: true, compiled false, after repetition 1"),
     "change_default_dtype": ("state_diverges", "mode default_dtype: float32, compiled float64"),
     "demand_determinism": ("state_diverges", "mode deterministic_algorithms: off, compiled warn"),
-    "take_a_thread": ("state_diverges", "mode threads: 1, compiled 2"),
+    "take_a_thread": ("state_diverges", "mode threads: 2, compiled 3"),
     # Each of them is looked for below.
     "change_surroundings": ("state_diverges", "mode "),
     "reuse_memory": ("conform", ""),  # every repetition has the same numbers; bugs/calls has others

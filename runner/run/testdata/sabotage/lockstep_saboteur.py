@@ -284,7 +284,7 @@ CIRCUMSTANCES = {
     "rows": lambda x: [0] if x.shape[0] > 1 and x[0, 0] < x[-1, 0] else [],
     "layout": lambda x: [0] if x.data_ptr() % 64 else [],
     "process": lambda x: [at for at in range(12) if os.getpid() >> at & 1],
-    "threads": lambda x: [0] if torch.get_num_threads() > 1 else [],
+    "threads": lambda x: [0] if torch.get_num_threads() == 1 else [],
 }
 
 
