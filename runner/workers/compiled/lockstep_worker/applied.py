@@ -7,6 +7,7 @@ reference is never the compiler's.
 
 from collections.abc import Callable
 
+from .compat.operators import HIGHER_ORDER
 from .problems import Malformed, Unsupported, need
 
 #: The operators, as runner/program/higher_order.cpp has them → the roles of their sub-programs.
@@ -37,7 +38,7 @@ def cond(predicate, do, otherwise, operands):
     "while_loop": """\
 def while_loop(condition, do, carried, most):
     if torch.compiler.is_compiling():
-        return torch._higher_order_ops.while_loop(condition, do, carried)
+        return HIGHER_ORDER.while_loop(condition, do, carried)
     count = 0
     while condition(*carried):
         if count == most:
@@ -53,7 +54,7 @@ def stacked(slices, dim):
     "scan": """\
 def scan(do, init, xs, dim=0, reverse=False):
     if torch.compiler.is_compiling():
-        return torch._higher_order_ops.scan(do, init, xs, dim=dim, reverse=reverse)
+        return HIGHER_ORDER.scan(do, init, xs, dim=dim, reverse=reverse)
     places, left = range(xs[0].shape[dim]), []
     for place in reversed(places) if reverse else places:
         init, results = do(init, tuple(x.select(dim, place) for x in xs))
@@ -64,7 +65,7 @@ def scan(do, init, xs, dim=0, reverse=False):
     "associative_scan": """\
 def associative_scan(do, xs, dim=0, reverse=False):
     if torch.compiler.is_compiling():
-        return torch._higher_order_ops.associative_scan(
+        return HIGHER_ORDER.associative_scan(
             do, xs, dim, reverse=reverse, combine_mode="generic"
         )
     places, left = range(xs[0].shape[dim]), []
@@ -93,6 +94,7 @@ def flex_attention(query, key, value, do, scale=None):
     return torch.softmax(do(scores, *places), -1).to(query.dtype) @ value
 """,
 }
+HELPERS = {name: text.replace("HIGHER_ORDER", HIGHER_ORDER) for name, text in HELPERS.items()}
 #: The helpers that a helper calls.
 NEEDS = {"scan": ("stacked",), "associative_scan": ("stacked",)}
 

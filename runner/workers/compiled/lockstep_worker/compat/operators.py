@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 
 import torch
 
+#: Where torch has `while_loop`, `scan` and `associative_scan`, as a program writes it.
+HIGHER_ORDER = "torch._higher_order_ops"
+
 Overload: TypeAlias = torch._ops.OpOverload
 Schema: TypeAlias = torch._C.FunctionSchema
 #: Before the schema, in what a profiler sees of a kernel that Python asked for.
