@@ -48,12 +48,17 @@ CaseFacts case_facts(const Plan& plan, std::size_t index, std::string program) {
   return facts;
 }
 
-std::optional<std::size_t> find_item(const Plan& plan, const CaseFacts& facts) {
-  const auto item =
-      std::lower_bound(plan.items.begin(), plan.items.end(), facts.index,
-                       [](const PlanItem& each, std::size_t place) { return each.place < place; });
-  if (item == plan.items.end() || item->id != facts.id) return std::nullopt;
+std::optional<std::size_t> item_at(const Plan& plan, std::size_t place) {
+  const auto item = std::lower_bound(
+      plan.items.begin(), plan.items.end(), place,
+      [](const PlanItem& each, std::size_t wanted) { return each.place < wanted; });
+  if (item == plan.items.end() || item->place != place) return std::nullopt;
   return static_cast<std::size_t>(item - plan.items.begin());
+}
+
+std::optional<std::size_t> find_item(const Plan& plan, const CaseFacts& facts) {
+  const auto item = item_at(plan, facts.index);
+  return item && plan.items[*item].id == facts.id ? item : std::nullopt;
 }
 
 }  // namespace lockstep

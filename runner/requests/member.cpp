@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "record/alike.h"
 #include "requests/decode.h"
 #include "requests/surroundings.h"
 
@@ -94,10 +96,7 @@ std::optional<ClusterOptions> cluster_options(const RunRequest& request, const F
                    {"home", at.home.string()},
                    {"directory", directory.string()},
                    {"run", std::move(run)}};
-  if (on.contains("here")) {
-    cluster.begin["on"]["workers"] = request.basis.pace.executions();
-    cluster.patience = 0;
-  }
+  if (on.contains("here")) cluster.begin["on"]["workers"] = request.basis.pace.executions();
   cluster.seconds = std::move(seconds);
   return cluster;
 }
@@ -120,17 +119,52 @@ Result<RunRequest> decode_member(const Json& message) {
   return request;
 }
 
+std::string difference_from(const Json& alike, const RunInfo& info, const std::string& eager,
+                            const Json& eager_environment, const Json& machine) {
+  const auto object = [](const Json& of, const std::string& key) {
+    const auto found = of.find(key);
+    return found != of.end() && found->is_object() ? *found : Json::object();
+  };
+  const auto theirs = run_info_from_json(object(alike, "run"));
+  if (!theirs) return "it cannot be compared: " + theirs.error().message;
+  const Json environment = object(alike, "environment");
+  if (const auto others = other_settings(object(environment, eager), eager_environment);
+      !others.empty())
+    return fmt::format("it has {} {}, the machine of the run {}", others.front().key,
+                       others.front().other.dump(), others.front().one.dump());
+  // Below its level, too, a CPU's features decide which kernels its libraries take.
+  const std::string one = said_by(environment, "machine", "cpu_features"),
+                    other = said_by({{"machine", machine}}, "machine", "cpu_features");
+  if (one != other)
+    return fmt::format("its CPU has the features {}, that of the run {}", other, one);
+  if (theirs->version != info.version)
+    return fmt::format("it is Lockstep {}, the run's is {}", info.version, theirs->version);
+  if (const auto digests = other_digests(*theirs, info); !digests.empty())
+    return fmt::format("it has other {}", fmt::join(digests, ", "));
+  if (theirs->plan != info.plan)
+    return "it makes another plan of the same files: its devices or the paths that it can use are "
+           "others";
+  return "";
+}
+
 Answer<MemberRequest> read_member() {
-  auto requests = ChunkRequests::open(STDIN_FILENO);
-  if (!requests) return refuse(Exit::usage, requests.error());
-  auto run = decode_member(requests->first());
+  constexpr JsonBounds kBounds = {.bytes = 64 << 20, .depth = 16, .values = 1 << 22};
+  auto requests = std::make_shared<JsonLines>(STDIN_FILENO, kBounds);
+  Result<std::optional<Json>> first = std::nullopt;
+  while (first && !*first && !requests->ended()) {
+    requests->read(-1);
+    first = requests->next();
+  }
+  const Json message = first.value_or(std::nullopt).value_or(Json::object());
+  auto run = decode_member(message);
   if (!run) return refuse(Exit::usage, run.error());
   MemberRequest request;
   request.run = std::move(*run);
+  request.alike = message.value("alike", Json::object());
   request.log_to = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (request.log_to < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     return refuse(Exit::usage, {"standard output cannot be written to", ""});
-  request.requests = std::make_shared<ChunkRequests>(std::move(*requests));
+  request.requests = std::move(requests);
   return request;
 }
 

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "requests/failure.h"
 #include "requests/requests.h"
-#include "run/cluster.h"
+#include "run/run.h"
 
 namespace lockstep {
 
@@ -27,6 +27,11 @@ std::optional<ClusterOptions> cluster_options(const RunRequest& request, const F
 
 /// The run whose parts a member of a cluster executes, from the cluster's message.
 Result<RunRequest> decode_member(const Json& message);
+
+/// In what this machine, of which the rest is said, is not as one whose verdicts it may make
+/// (MemberRequest::alike); empty: it is alike.
+std::string difference_from(const Json& alike, const RunInfo& info, const std::string& eager,
+                            const Json& eager_environment, const Json& machine);
 
 /// What standard input says first.  Standard output is the log's from now on; what is printed there
 /// goes to standard error.

@@ -223,6 +223,13 @@ Answer<void> make_ready(Prepared& prepared, const Variant& variant, const Means&
   if (!seconds) return tl::unexpected(seconds.error());
   settle_run(prepared, request, info_of(prepared, now, std::move(absent)), variant, means,
              directory, *seconds);
+  if (variant.member == nullptr) return {};
+  const Session& session = *prepared.session;
+  const RunSettings& settings = prepared.settings;
+  const std::string unlike =
+      difference_from(variant.member->alike, settings.info, session.eager().name,
+                      session.environment(), settings.machine);
+  if (!unlike.empty()) return refuse(Exit::usage, {unlike, ""});
   return {};
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "run/chunk_requests.h"
+#include "base/json_lines.h"
 #include "run/session_settings.h"
 
 // What can be asked of Lockstep.  A request is built by hand, decoded from a command line, a log or
@@ -122,8 +122,9 @@ struct ReplayRequest {
 /// `serve`: parts of another Lockstep's run, as it is told.
 struct MemberRequest {
   RunRequest run;  ///< that of the other one, without what is its business alone
-  std::shared_ptr<ChunkRequests> requests;
+  std::shared_ptr<JsonLines> requests;
   int log_to = -1;  ///< the descriptor to which the log goes
+  Json alike;       ///< what the other one runs on, `run` and `environment` as its log says it
 };
 
 /// What a vendor shows of a certificate.

@@ -223,6 +223,35 @@ TEST_F(Requests, AMessageSaysWhatAMemberRuns) {
   EXPECT_FALSE(decode_member({{"arguments", {"list"}}, {"directory", "/"}, {"out", "x"}}));
 }
 
+TEST(Members, SayInWhatTheyAreNotAlike) {
+  const auto difference = [](const auto& change) {
+    RunInfo info;
+    info.version = "0.1.0";
+    info.digests = {{"cases", "c"}, {"judge", "j"}};
+    Json eager = {{"torch", "2.13.0"}, {"cpu_capability", "AVX2"}};
+    Json machine = {{"host", "h"}, {"cpu_features", "avx avx2"}};
+    const Json alike = {{"run", to_json(info)},
+                        {"environment", {{"eager", eager}, {"machine", machine}}}};
+    change(info, eager, machine);
+    return difference_from(alike, info, "eager", eager, machine);
+  };
+  EXPECT_EQ(difference([](RunInfo&, Json&, Json& machine) { machine["host"] = "other"; }), "");
+  EXPECT_EQ(difference([](RunInfo&, Json& eager, Json&) { eager["torch"] = "2.15.0"; }),
+            R"(it has torch "2.15.0", the machine of the run "2.13.0")");
+  EXPECT_EQ(difference([](RunInfo&, Json& eager, Json&) { eager["cpu_capability"] = "AVX512"; }),
+            R"(it has cpu_capability "AVX512", the machine of the run "AVX2")");
+  EXPECT_EQ(difference([](RunInfo&, Json&, Json& machine) { machine["cpu_features"] = "avx"; }),
+            "its CPU has the features avx, that of the run avx avx2");
+  EXPECT_EQ(difference([](RunInfo& info, Json&, Json&) { info.digests["judge"] = "other"; }),
+            "it has other judge");
+  EXPECT_EQ(difference([](RunInfo& info, Json&, Json&) { info.version = "9.9"; }),
+            "it is Lockstep 9.9, the run's is 0.1.0");
+  EXPECT_THAT(difference([](RunInfo& info, Json&, Json&) { info.plan = "p"; }),
+              HasSubstr("another plan"));
+  EXPECT_THAT(difference_from(Json::object(), {}, "eager", {}, {}),
+              HasSubstr("cannot be compared"));
+}
+
 TEST(Words, BehindAPathStayBehindIt) {
   const std::vector<std::string> words = {"run",    "bugs/*", "--path",   "a",   "b",     "bugs/1",
                                           "--path", "c",      "--device", "cpu", "bugs/2"};

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
+#include "base/text.h"
+#include "plan/case_facts.h"
 #include "record/draw.h"
 #include "run/absent_paths.h"
 #include "run/scheduler.h"
@@ -55,11 +56,7 @@ class LocalDriver : public Driver {
 
   bool done() override { return requests_ ? requests_->ended() : scheduler_.done(); }
   Result<void> step() override {
-    if (requests_) {
-      auto items = requests_->take(plan_.items.size());
-      if (!items) return tl::unexpected(items.error());
-      scheduler_.add(*items);
-    }
+    if (auto taken = take_requests(); !taken) return taken;
     scheduler_.advance();
     engine_.step(requests_ ? 0.1 : 1);  // requests do not wake an engine
     while (!stopped_() && scheduler_.hear()) {
@@ -71,45 +68,32 @@ class LocalDriver : public Driver {
   std::string report() const override { return engine_.report(); }
 
  private:
+  /// Of a member: takes the items of the requests that have come.
+  Result<void> take_requests() {
+    if (!requests_) return {};
+    requests_->read(0);
+    while (true) {
+      const auto request = requests_->next();
+      if (!request) return tl::unexpected(request.error());
+      if (!*request) return {};
+      std::vector<std::size_t> items;
+      for (const Json& place : (*request)->value("places", Json::array())) {
+        const auto item =
+            place.is_number_unsigned() ? item_at(plan_, place.get<std::size_t>()) : std::nullopt;
+        if (!item)
+          return fail(fmt::format("found the place {}, expected one of a plan of {}",
+                                  one_line(place.dump(), 60), plan_.items.size()));
+        items.push_back(*item);
+      }
+      scheduler_.add(items);
+    }
+  }
+
   const Plan& plan_;
   Engine& engine_;
-  std::shared_ptr<ChunkRequests> requests_;
+  std::shared_ptr<JsonLines> requests_;
   std::function<bool()> stopped_;
   Scheduler scheduler_;
-};
-
-class ClusterDriver : public Driver {
- public:
-  ClusterDriver(const Plan& plan, const RunSettings& settings, const Json& environment,
-                const std::vector<bool>& skip, DriverHooks hooks)
-      : dispatcher_(plan, settings.info, environment, settings.workplace.eager.name, skip,
-                    settings.cluster->seconds) {
-    dispatcher_.on_verdict = [hooks](Verdict verdict) {
-      if (!hooks.stopped()) hooks.on_verdict(std::move(verdict));
-    };
-    dispatcher_.on_note = hooks.on_note;
-    dispatcher_.on_environment = std::move(hooks.on_environment);
-  }
-
-  Result<void> connect(const ClusterOptions& options, const std::filesystem::path& directory) {
-    if (dispatcher_.done()) return {};
-    const std::filesystem::path said = directory / "worker-cluster.log";
-    dispatcher_.on_note(fmt::format(
-        "connecting with the cluster; the first time, this sets Dask up ({})", said.string()));
-    auto cluster = Cluster::connect(options, said, dispatcher_);
-    if (!cluster) return tl::unexpected(cluster.error());
-    cluster_.emplace(std::move(*cluster));
-    return {};
-  }
-  bool done() override { return dispatcher_.done(); }
-  Result<void> step() override { return cluster_->step(0.25); }
-  std::vector<std::string> running() const override { return dispatcher_.running(); }
-  std::vector<std::string> starting() const override { return dispatcher_.starting(); }
-  std::string report() const override { return dispatcher_.report(); }
-
- private:
-  Dispatcher dispatcher_;
-  std::optional<Cluster> cluster_;  ///< behind what it tells
 };
 
 }  // namespace
@@ -119,16 +103,6 @@ std::unique_ptr<Driver> drive_here(const Plan& plan, Engine& engine, const RunSe
   if (std::find(skip.begin(), skip.end(), false) != skip.end()) warm_up(plan, engine, settings);
   if (settings.requests) skip.assign(skip.size(), true);
   return std::make_unique<LocalDriver>(plan, engine, settings, std::move(skip), std::move(hooks));
-}
-
-Result<std::unique_ptr<Driver>> drive_cluster(const Plan& plan, const RunSettings& settings,
-                                              const Json& environment,
-                                              const std::vector<bool>& skip, DriverHooks hooks) {
-  auto driver =
-      std::make_unique<ClusterDriver>(plan, settings, environment, skip, std::move(hooks));
-  if (auto connected = driver->connect(*settings.cluster, settings.directory); !connected)
-    return tl::unexpected(connected.error());
-  return driver;
 }
 
 }  // namespace lockstep

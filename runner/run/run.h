@@ -1,23 +1,30 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json_lines.h"
 #include "engine/engine.h"
 #include "expectations/expectations.h"
 #include "plan/plan.h"
 #include "record/log.h"
 #include "record/reporter.h"
-#include "run/chunk_requests.h"
-#include "run/cluster.h"
 #include "run/interrupts.h"
 #include "run/verdict_cache.h"
 #include "run/workplace.h"
 
 namespace lockstep {
+
+/// Where a plan is executed, if not here.
+struct ClusterOptions {
+  std::vector<std::string> bridge;        ///< the program that speaks with the cluster (cluster.md)
+  Json begin;                             ///< the first message for it
+  std::map<std::string, double> seconds;  ///< what verdicts took in an earlier run, by their ids
+};
 
 /// What a run needs besides its plan.
 struct RunSettings {
@@ -40,8 +47,9 @@ struct RunSettings {
   std::vector<std::string> cache_keys;
   /// Members of a cluster execute the plan, not the engine.
   std::optional<ClusterOptions> cluster;
-  /// Of a member: executes what it is told to, until that ends, and not the whole plan.
-  std::shared_ptr<ChunkRequests> requests;
+  /// Of a member: executes what it is told to, until that ends, and not the whole plan: lines
+  /// `{"places": […]}` of items.
+  std::shared_ptr<JsonLines> requests;
   /// Of a member: the descriptor to which its log goes, instead of a file; below 0: none.
   int log_to = -1;
   /// What the log in `directory` says, of a run that is to be gone on with.

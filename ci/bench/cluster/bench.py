@@ -3,7 +3,7 @@
 
     ci/bench/cluster/bench.py [--select SELECT …] [--path PATH] [-j 4] [--rounds 1] [--cold]
         [--once]
-    ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--latency 0.1]
+    ci/bench/cluster/bench.py --simulate LOG [--machines 64] [--noise 0.3] [--faster 5]
 
 The first form runs the same here with `-j N` and on N dask workers of this machine, in turn, and
 compares seconds: all of them, those from the first verdict to the last, and those of the processor,
@@ -12,17 +12,15 @@ same in every run, however long: the last line is without that, what the run cos
 a part of it (`--part`). With `--cold` every run compiles all anew, as a nightly run of a new torch
 does; else all that can be compiled once is. It ends with 1 where a verdict differs.
 
-The second form gives the real coordinator 64 machines that only pretend, in a time of their own:
-each takes for a verdict what LOG says, more or less by up to `noise`, and hears an order `latency`
-seconds after it was given. It compares with the ideal makespan, the greater one of the sum over all
-machines and the longest verdict: where the coordinator knows LOG, and where it knows nothing. The
-run is that of LOG: level, paths, terms.
+The second form has Dask give the real chunks to 64 dask workers that only sleep: for a verdict as
+long as LOG says, more or less by up to `noise`, and all of it so many times `faster`. It compares
+with the ideal makespan, the greater one of the sum over all machines and the longest verdict: where
+the run knows LOG, and where it knows nothing. The run is that of LOG: level, paths, terms.
 
-Needs LOCKSTEP_BINARY_DIR (with bin/lockstep), LOCKSTEP_PYTHON and, for the first form,
-LOCKSTEP_DASK."""
+Needs LOCKSTEP_BINARY_DIR (with bin/lockstep), LOCKSTEP_PYTHON and LOCKSTEP_DASK."""
 
 import argparse
-import heapq
+import asyncio
 import json
 import os
 import pathlib
@@ -149,67 +147,53 @@ def measure(given, folder):
     return 1 if wrong else 0
 
 
-def pretend(log, machines, noise, latency, result):
-    """The bridge of the simulation: one thread, and a queue of what will be done when."""
-    begin = json.loads(sys.stdin.readline())
-    own = pathlib.Path(begin["directory"]) / "run.jsonl"
-    lines = sorted(verdicts(log), key=lambda verdict: verdict["index"])
+async def pretend(given):
+    """The bridge of the simulation."""
+    from distributed import Client, LocalCluster
+
+    say = lambda **message: print(json.dumps(message), flush=True)
+    lines = {verdict["index"]: verdict for verdict in verdicts(given.pretend)}
     dice = random.Random(1)
-    took = [verdict.get("seconds", 0) * dice.uniform(1 - noise, 1 + noise) for verdict in lines]
-    head = [line for line in own.read_text().splitlines() if '"type":"verdict"' not in line]
-    free: dict[str, float | None] = {f"m{i}": 0.0 for i in range(machines)}
-    waiting: dict = {name: [] for name in free}
-    queue: list = []
-    done, now, number = 0, 0.0, 0
-
-    def say(**message):
-        sys.stdout.write(json.dumps(message) + "\n")
-
-    def hear():
-        """What it answers to all that was said, with a machine that comes and goes for a mark
-        behind it."""
-        nonlocal number
-        number += 1
-        say(joined=f"mark{number}", jobs=1)
-        say(of=f"mark{number}", gone=True, why="")
-        sys.stdout.flush()
-        while (told := json.loads(sys.stdin.readline())) != {"start": f"mark{number}"}:
-            if "order" in told:
-                for first, behind in told["items"]:
-                    waiting[told["order"]] += [
-                        (item, now + latency) for item in range(first, behind)
-                    ]
-                begin_next(told["order"])
-
-    def begin_next(name):
-        since = free[name]
-        if waiting[name] and since is not None:
-            item, arrives = waiting[name].pop(0)
-            heapq.heappush(queue, (max(since, arrives) + took[item], name, item))
-            free[name] = None
-
-    for name in free:
-        say(joined=name, jobs=1)
-    hear()
-    for name in free:
-        for line in head:
-            say(of=name, line=line)
-    hear()
-    while queue:
-        now, name, item = heapq.heappop(queue)
-        done += 1
-        if done == len(lines):
-            pathlib.Path(result).write_text(
-                json.dumps({"makespan": now, "sum": sum(took), "longest": max(took)})
+    took = {
+        place: lines[place].get("seconds", 0) * dice.uniform(1 - given.noise, 1 + given.noise)
+        for place in sorted(lines)
+    }
+    sys.stdin.readline()
+    orders, places = [], 0
+    while places < len(took):
+        orders.append(json.loads(sys.stdin.readline()))
+        places += len(orders[-1]["places"])
+    how = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    async with (
+        LocalCluster(n_workers=given.machines, asynchronous=True, **how) as cluster,
+        Client(cluster, asynchronous=True) as client,
+    ):
+        # Resources as those of the real bridge: with them Dask places at once, and steals later.
+        await client.run(take_resource)
+        begin = time.perf_counter()
+        sums = [sum(took[place] for place in order["places"]) for order in orders]
+        futures = [
+            client.submit(
+                asyncio.sleep,
+                seconds / given.faster,
+                key=f"lockstep-{number}",
+                priority=-number,
+                resources={"lockstep": 1 / 4096},
             )
-        say(of=name, line=json.dumps({**lines[item], "seconds": took[item]}))
-        free[name] = now
-        begin_next(name)
-        if done == len(lines):
-            sys.stdout.flush()
-            sys.stdin.read()
-            return
-        hear()
+            for number, seconds in enumerate(sums)
+        ]
+        await client.gather(futures)
+        makespan = (time.perf_counter() - begin) * given.faster
+    found = {"makespan": makespan, "sum": sum(sums), "longest": max(took.values())}
+    pathlib.Path(given.result).write_text(json.dumps({**found, "chunks": len(orders)}))
+    for order in orders:
+        told = [json.dumps(lines[place]) for place in order["places"]]
+        say(chunk=order["chunk"], of="m", lines=told)
+    sys.stdin.read()
+
+
+async def take_resource(dask_worker=None):
+    await dask_worker.set_resources(lockstep=1)
 
 
 def simulate(given, folder):
@@ -221,9 +205,9 @@ def simulate(given, folder):
     result = folder / "result"
     home = home_of(
         folder,
-        f"exec {sys.executable} {pathlib.Path(__file__).resolve()} --pretend {log.resolve()} "
-        f"--result {result} --machines {given.machines} --noise {given.noise} --latency "
-        f"{given.latency} --",
+        f"exec {os.environ['LOCKSTEP_DASK']} {pathlib.Path(__file__).resolve()} --pretend "
+        f"{log.resolve()} --result {result} --machines {given.machines} --noise {given.noise} "
+        f"--faster {given.faster} --",
     )
     far = False
     for name, more in (
@@ -234,8 +218,9 @@ def simulate(given, folder):
         found = json.loads(result.read_text())
         ideal = max(found["sum"] / given.machines, found["longest"])
         print(
-            f"{given.machines} machines, where {name}: {found['makespan']:.1f} s, ideal "
-            f"{ideal:.1f} s (all {found['sum']:.0f} s, the longest {found['longest']:.1f} s): "
+            f"{given.machines} machines, {found['chunks']} chunks, where {name}: "
+            f"{found['makespan']:.1f} s, ideal {ideal:.1f} s (all {found['sum']:.0f} s, the "
+            f"longest {found['longest']:.1f} s): "
             f"{100 * (found['makespan'] / ideal - 1):+.1f} %"
         )
         tell(f"cluster, makespan in ideals, {name}", found["makespan"] / ideal, "less")
@@ -255,13 +240,13 @@ def main():
     parser.add_argument("--simulate", type=pathlib.Path, metavar="LOG")
     parser.add_argument("--machines", type=int, default=64)
     parser.add_argument("--noise", type=float, default=0.3)
-    parser.add_argument("--latency", type=float, default=0.1)
+    parser.add_argument("--faster", type=float, default=5)
     parser.add_argument("--pretend", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--result", help=argparse.SUPPRESS)
     parser.add_argument("bridge", nargs="*", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.pretend:
-        return pretend(given.pretend, given.machines, given.noise, given.latency, given.result)
+        return asyncio.run(pretend(given))
     with tempfile.TemporaryDirectory() as folder:
         return (simulate if given.simulate else measure)(given, pathlib.Path(folder))
 
