@@ -14,6 +14,8 @@ constexpr double kPart = 1.0 / 256;
 /// Seconds of a chunk.  Below the least, telling would cost more than it evens out; above the most,
 /// too much would be lost with a machine.
 constexpr double kLeast = 1, kMost = 60;
+/// Seconds of a part of a graph, at least: each part is compiled by itself.
+constexpr double kLeastOfGraph = 10;
 
 }  // namespace
 
@@ -29,35 +31,44 @@ std::vector<Items> by_graph(const Plan& plan, const Items& items) {
   return graphs;
 }
 
-std::vector<Items> chunks_of(const Plan& plan, const std::vector<bool>& skip,
+std::vector<Chunk> chunks_of(const Plan& plan, const std::vector<bool>& skip,
                              const std::map<std::string, double>& seconds) {
   const std::vector<double> expected = expected_seconds(plan, seconds);
   Items items;
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
     if (!skip[i]) items.push_back(i);
   }
-  std::vector<std::pair<double, Items>> graphs;
   double left = 0;
-  for (Items& graph : by_graph(plan, items)) {
-    double sum = 0;
-    for (const std::size_t item : graph) sum += expected[item];
-    left += sum;
-    graphs.emplace_back(sum, std::move(graph));
+  for (const std::size_t item : items) left += expected[item];
+  const double part = std::max(kLeastOfGraph, left * kPart);
+  std::vector<Chunk> graphs, chunks;
+  for (const Items& graph : by_graph(plan, items)) {
+    double rest = 0;
+    for (const std::size_t item : graph) rest += expected[item];
+    graphs.emplace_back();
+    for (const std::size_t item : graph) {
+      const bool same =
+          !graphs.back().items.empty() &&
+          plan.items[item].instance == plan.items[graphs.back().items.back()].instance;
+      if (!same && graphs.back().seconds >= part && rest >= part) graphs.emplace_back();
+      graphs.back().seconds += expected[item];
+      graphs.back().items.push_back(item);
+      rest -= expected[item];
+    }
   }
   // Where nothing is known, all are equal, and the order of the plan stays.
   if (!seconds.empty())
     std::stable_sort(graphs.begin(), graphs.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Items> chunks;
-  double missing = 0;  // in the last chunk
-  for (const auto& [sum, graph] : graphs) {
-    if (missing <= 0) {
+                     [](const Chunk& a, const Chunk& b) { return a.seconds > b.seconds; });
+  double wanted = 0;
+  for (const Chunk& graph : graphs) {
+    if (chunks.empty() || chunks.back().seconds >= wanted) {
       chunks.emplace_back();
-      missing = std::clamp(left * kPart, kLeast, kMost);
+      wanted = std::clamp(left * kPart, kLeast, kMost);
     }
-    chunks.back().insert(chunks.back().end(), graph.begin(), graph.end());
-    missing -= sum;
-    left -= sum;
+    chunks.back().items.insert(chunks.back().items.end(), graph.items.begin(), graph.items.end());
+    chunks.back().seconds += graph.seconds;
+    left -= graph.seconds;
   }
   return chunks;
 }

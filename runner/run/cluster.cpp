@@ -35,9 +35,9 @@ std::string text_of(const Json& message, const char* key) {
 Cluster::Cluster(const Plan& plan, const Json& environment, const std::vector<bool>& skip,
                  const std::map<std::string, double>& seconds, DriverHooks hooks)
     : plan_(plan), environment_(environment), hooks_(std::move(hooks)) {
-  for (Items& items : chunks_of(plan, skip, seconds)) {
-    left_ += items.size();
-    order({std::move(items), false, {}});
+  for (Chunk& chunk : chunks_of(plan, skip, seconds)) {
+    left_ += chunk.items.size();
+    order({std::move(chunk), false, {}});
   }
 }
 
@@ -87,10 +87,13 @@ Result<void> Cluster::step() {
               kGoOn);
 }
 
-void Cluster::order(Chunk chunk) {
+void Cluster::order(Order chunk) {
   Json places = Json::array();
   for (const std::size_t item : chunk.items) places.push_back(plan_.items[item].place);
-  send({{"chunk", next_}, {"places", std::move(places)}, {"alone", chunk.alone}});
+  send({{"chunk", next_},
+        {"places", std::move(places)},
+        {"seconds", chunk.seconds},
+        {"alone", chunk.alone}});
   chunks_[next_++] = std::move(chunk);
 }
 
@@ -102,7 +105,7 @@ Result<void> Cluster::hear(const Json& message) {
   const auto found =
       number.is_number_unsigned() ? chunks_.find(number.get<std::size_t>()) : chunks_.end();
   if (found == chunks_.end()) return {};
-  Chunk chunk = std::move(found->second);
+  Order chunk = std::move(found->second);
   chunks_.erase(found);
   const std::string machine = one_line(text_of(message, "of"), 200);
   const Json lines = message.value("lines", Json());
@@ -121,10 +124,10 @@ Result<void> Cluster::hear(const Json& message) {
   return {};
 }
 
-void Cluster::lose(const Chunk& chunk, const std::string& how) {
+void Cluster::lose(const Order& chunk, const std::string& how) {
   if (told_.insert(how).second) hooks_.on_note(how + " is lost");
   if (!chunk.alone) {
-    for (Items& graph : by_graph(plan_, chunk.items)) order({std::move(graph), true, how});
+    for (Items& graph : by_graph(plan_, chunk.items)) order({{std::move(graph), 0}, true, how});
     return;
   }
   for (const std::size_t item : chunk.items) {

@@ -44,15 +44,14 @@ class Cluster : public Driver {
   std::string report() const override;
 
  private:
-  struct Chunk {
-    Items items;  ///< without a verdict
+  struct Order : Chunk {  ///< of items without a verdict
     bool alone = false;
     std::string lost;  ///< how it was the first time
   };
 
   void send(const Json& message);
-  void order(Chunk chunk);
-  void lose(const Chunk& chunk, const std::string& how);
+  void order(Order chunk);
+  void lose(const Order& chunk, const std::string& how);
   /// What is wrong with what a machine says of a chunk; empty: nothing.
   std::string take(const std::string& machine, const Json& line, Chunk& chunk);
   std::string take_environment(const std::string& machine, const Json& record);
@@ -61,7 +60,7 @@ class Cluster : public Driver {
   const Plan& plan_;
   const Json& environment_;
   DriverHooks hooks_;
-  std::map<std::size_t, Chunk> chunks_;  ///< under way, by their numbers
+  std::map<std::size_t, Order> chunks_;  ///< under way, by their numbers
   std::size_t next_ = 0;                 ///< number
   std::size_t left_ = 0;                 ///< items without a verdict
   std::set<std::string> left_out_, told_;

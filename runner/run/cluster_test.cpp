@@ -240,8 +240,9 @@ TEST_F(Clusters, TellTheBridgeHowToBeginAndWhatToExecute) {
   EXPECT_EQ(error.message, "the cluster cannot be used: no scheduler");
   EXPECT_EQ(error.hint, "start one");
   EXPECT_EQ(notes_, std::vector<std::string>{"begun"});
-  EXPECT_EQ(*read_file(scratch_.path() / "log"),
-            "{\"on\":\"it\"}\n{\"chunk\":0,\"places\":[0,1,2,3,4,5],\"alone\":false}\n");
+  EXPECT_EQ(
+      *read_file(scratch_.path() / "log"),
+      "{\"on\":\"it\"}\n{\"chunk\":0,\"places\":[0,1,2,3,4,5],\"seconds\":6.0,\"alone\":false}\n");
 }
 
 TEST_F(Clusters, SayHowTheBridgeEnded) {

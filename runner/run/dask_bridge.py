@@ -257,7 +257,7 @@ class Bridge:
                 return
             await asyncio.sleep(1)
 
-    async def follow(self, chunk, places, alone):
+    async def follow(self, chunk, places, seconds, alone):
         """Has Dask execute a chunk, and tells how that ended."""
         how = {
             "resources": {
@@ -268,7 +268,8 @@ class Bridge:
         }
         found: dict = {}
         while not found:
-            key = f"{self.run}-{next(self.numbers)}"
+            # Dask expects of a task what others took whose keys begin with the same word.
+            key = f"lockstep{int(seconds).bit_length()}-{next(self.numbers)}-{self.run}"
             future = self.client.submit(execute, self.run, key, places, key=key, **how)
             try:
                 found = await future
