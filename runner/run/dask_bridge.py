@@ -200,7 +200,7 @@ async def execute(run, key, places):
     if earlier := await worker.scheduler.get_metadata(keys=[run, key], default=None):
         return {"of": earlier, "lost": GONE}
     member = worker.plugins.get(run)
-    if not member or not await asyncio.shield(member.ready):
+    if not member or not await asyncio.shield(member.ready) or member.left:
         return {}
     await worker.scheduler.set_metadata(keys=[run, key], value=worker.address)
     return await member.execute(places)
