@@ -197,8 +197,9 @@ std::vector<std::string> Cluster::running() const {
   return machines_.empty() ? std::vector<std::string>{} : std::vector{report()};
 }
 
+/// "starting the first dask worker"
 std::vector<std::string> Cluster::starting() const {
-  return machines_.empty() ? std::vector{report()} : std::vector<std::string>{};
+  return machines_.empty() ? std::vector<std::string>{"first dask"} : std::vector<std::string>{};
 }
 
 std::string Cluster::report() const {

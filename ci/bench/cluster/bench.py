@@ -158,7 +158,7 @@ async def pretend(given):
         for place, seconds in sorted(known.items())
     }
     left = json.loads(sys.stdin.readline())["run"]["alike"]["run"]["planned"]
-    sums, keys = [], []
+    sums, keys = list[float](), list[str]()
     while left > 0:
         order = json.loads(sys.stdin.readline())
         left -= len(order["places"])
