@@ -40,7 +40,8 @@ std::vector<Chunk> chunks_of(const Plan& plan, const std::vector<bool>& skip,
   }
   double left = 0;
   for (const std::size_t item : items) left += expected[item];
-  const double part = std::max(kLeastOfGraph, left * kPart);
+  // Whether a graph takes long is known from an earlier run alone.
+  const double part = seconds.empty() ? left : std::max(kLeastOfGraph, left * kPart);
   std::vector<Chunk> graphs, chunks;
   for (const Items& graph : by_graph(plan, items)) {
     double rest = 0;
