@@ -230,14 +230,18 @@ def test_a_cluster_of_this_machine_gives_the_same_run(scene):
     assert not members()
 
 
+#: It lets the path `slow` go on once three dask workers have something to do.
 ADAPTIVE = """
-import asyncio
+import asyncio, os, pathlib
 from distributed import LocalCluster
 async def main():
     how = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
     async with LocalCluster(n_workers=0, asynchronous=True, **how) as cluster:
         cluster.adapt(minimum=0, maximum=3, interval="200ms")
         print(cluster.scheduler_address, flush=True)
+        while sum(bool(each.processing) for each in cluster.scheduler.workers.values()) < 3:
+            await asyncio.sleep(0.1)
+        pathlib.Path(os.environ["FAKE_SLOW_UNTIL"]).touch()
         await asyncio.sleep(300)
 if __name__ == "__main__":
     asyncio.run(main())
@@ -247,7 +251,9 @@ if __name__ == "__main__":
 def test_an_adaptive_cluster_grows(scene, tmp_path):
     """From no dask worker at all: tasks wait."""
     (tmp_path / "adaptive.py").write_text(ADAPTIVE)
-    environment = scene.suite.environment(DASK_TEMPORARY_DIRECTORY=str(tmp_path))
+    environment = scene.suite.environment(
+        DASK_TEMPORARY_DIRECTORY=str(tmp_path), FAKE_SLOW_UNTIL=str(tmp_path / "three")
+    )
     with subprocess.Popen(
         [DASK, tmp_path / "adaptive.py"], env=environment, stdout=subprocess.PIPE, text=True
     ) as adaptive:

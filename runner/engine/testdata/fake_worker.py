@@ -302,6 +302,8 @@ def misbehave(message, name):
         time.sleep(600)
     if name == "slow":
         time.sleep(0.2)
+        while (until := os.environ.get("FAKE_SLOW_UNTIL")) and not os.path.exists(until):
+            time.sleep(0.05)
     if name == "die-late":  # once another execution is under way
         while run < 3 and not os.path.exists(os.path.join(os.path.dirname(message["out"]), "out3")):
             time.sleep(0.01)
