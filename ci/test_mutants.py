@@ -4,6 +4,7 @@ recorded are killed still. LOCKSTEP_LONG=1 tries every mutant on every level."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -96,6 +97,15 @@ def test_faults_inside_of_a_model_are_killed():
 )
 def test_faults_inside_of_all_models_are_killed():
     assert inside.problems(inside.campaign(Campaign(os.cpu_count() or 1), inside.models())) == []
+
+
+def test_the_recorded_faults_inside_of_models_are_on_target():
+    rows = re.findall(
+        r"^\| (\S+) \|.*\| (\d+) \| (\d+) \| [\d.]+ % \|$", inside.RESULTS.read_text(), re.M
+    )
+    assert [name for name, *_ in rows] == inside.models()
+    for name, faults, killed in rows:
+        assert int(killed) >= inside.TARGET * int(faults) > 0, name
 
 
 def test_the_faults_of_a_graph_are_at_the_first_the_middle_and_the_last_step():
