@@ -22,13 +22,13 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
-/// Why there is nothing to ask where eager has to return.
-std::string eager_failure(const Observation& eager) {
-  if (eager.error)
-    return fmt::format("eager raises {}: {}", eager.error->class_name,
-                       one_line(eager.error->message));
-  return fmt::format("eager does not return ({}): {}", name_of(eager.outcome),
-                     one_line(eager.reason));
+/// How an execution failed that has to return.
+std::string failure_of(std::string_view who, const Observation& seen) {
+  if (seen.error)
+    return fmt::format("{} raises {}: {}", who, seen.error->class_name,
+                       one_line(seen.error->message));
+  return fmt::format("{} does not return ({}): {}", who, name_of(seen.outcome),
+                     one_line(seen.reason));
 }
 
 /// Why an instance cannot be compared with eager on the device that the path is compared with;
@@ -241,12 +241,8 @@ void Scheduler::begin(const TaskPtr& task) {
     if (observation.outcome == Outcome::unsupported)
       return give_up(task, Status::unsupported, "`prepare`: " + observation.reason,
                      UnsupportedBy::reference);
-    if (observation.outcome != Outcome::returned) {
-      const std::string why =
-          observation.error ? observation.error->class_name + ": " + observation.error->message
-                            : observation.reason;
-      return give_up(task, Status::harness, "`prepare` did not return: " + one_line(why));
-    }
+    if (observation.outcome != Outcome::returned)
+      return give_up(task, Status::harness, failure_of("`prepare`", observation));
     write_inputs_of(task, &observation);
   };
   engine_.submit(std::move(job));
@@ -314,7 +310,7 @@ void Scheduler::submit_eager(const TaskPtr& task, std::size_t index) {
         seen->outcome != Outcome::returned && task->instance->declared->eager_must_return;
     for (PendingVerdict& pending : task->items) {
       if (fails && !pending.emitted && pending.reference == index)
-        emit_unjudged(task, pending, Status::unsupported, eager_failure(*seen),
+        emit_unjudged(task, pending, Status::unsupported, failure_of("eager", *seen),
                       UnsupportedBy::reference);
     }
     if (--task->unknown == 0) eager_known(task);
@@ -398,7 +394,11 @@ void Scheduler::when_lowered(const TaskPtr& task, const PendingVerdict& pending,
       Json{{"name", "lower"}, {"import", path.declared.value("import", Json::array())}};
   job.done = [task](Observation observation, double) {
     LoweredProgram& there = task->lowered;
-    if (observation.outcome == Outcome::returned) there.program = std::move(observation.lowered);
+    if (observation.outcome == Outcome::returned) {
+      there.program = std::move(observation.lowered);
+    } else if (observation.outcome != Outcome::unsupported) {
+      there.fault = failure_of("no gold: the search for what its functions call", observation);
+    }
     there.known = true;
     for (const auto& waits : std::exchange(there.waiting, {})) waits();
   };
@@ -477,6 +477,11 @@ void Scheduler::judged(const TaskPtr& task, PendingVerdict& pending, Judgement j
     more = true;
   }
   if (more) return judge_with_golds(task, pending);
+  // Golds could have shown that what differs is no fault.
+  const bool asked = std::any_of(all_golds().begin(), all_golds().end(),
+                                 [&](const GoldInfo& each) { return pending.golds[each.gold]; });
+  if (asked && !task->lowered.fault.empty() && judgement.found.status != Status::conform)
+    judgement.found = unjudged(Status::harness, task->lowered.fault);
   if (!judgement.note.empty() && on_note) on_note(judgement.note);
   judgement.origin.shared = pending.shared;
   finish_round(task, pending, std::move(judgement.found), std::move(judgement.origin));

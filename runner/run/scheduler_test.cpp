@@ -591,7 +591,8 @@ TEST_F(Schedulers, LowerAProgramOnceBeforeItsGolds) {
   suite_ = {parse_case_file({"cases/bugs/2.json", kCalls, {}}, diagnostics)};
   const Plan made = plan({"bad", "worse"});
   const Json operators = {{"steps", Json::array({"what it calls"})}};
-  for (const bool can : {true, false}) {
+  for (const Outcome how : {Outcome::returned, Outcome::unsupported, Outcome::lost}) {
+    const bool can = how == Outcome::returned;
     std::vector<std::string> order;  // lowered first, then the golds
     FakeEngine engine(2, [&](const Job& job) {
       const Json& message = job.parts.at(0).message;
@@ -600,7 +601,7 @@ TEST_F(Schedulers, LowerAProgramOnceBeforeItsGolds) {
         order.emplace_back("lowered");
         EXPECT_TRUE(is_of_path(job, "bad") || is_of_path(job, "worse")) << "whichever asks first";
         Observation seen;
-        seen.outcome = can ? Outcome::returned : Outcome::lost;
+        seen.outcome = how;
         seen.lowered = operators;
         return seen;
       }
@@ -614,7 +615,8 @@ TEST_F(Schedulers, LowerAProgramOnceBeforeItsGolds) {
       return returned(job, is_of_path(job, "bad") || is_of_path(job, "worse"));
     });
     const auto result = verdicts(made, engine, options(4));
-    for (const std::string& line : result) EXPECT_TRUE(line.ends_with(" value_diverges")) << line;
+    const char* status = how == Outcome::lost ? " harness" : " value_diverges";
+    for (const std::string& line : result) EXPECT_TRUE(line.ends_with(status)) << line;
     ASSERT_GT(order.size(), 1U);
     EXPECT_EQ(order.front(), "lowered");
     EXPECT_EQ(std::count(order.begin(), order.end(), "lowered"), 1);

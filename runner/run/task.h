@@ -36,7 +36,8 @@ struct Reference {
 struct LoweredProgram {
   bool asked = false;
   bool known = false;
-  Json program;  ///< null: there is none
+  Json program;       ///< null: there is none
+  std::string fault;  ///< how the execution that should have said it ended, if it did not
   std::vector<std::function<void()>> waiting;
 };
 
