@@ -75,6 +75,12 @@ class Fault:
     of: tuple[int, int]
 
 
+#: Operators whose results nobody has given values.
+_UNSET = frozenset(
+    {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+)
+
+
 def changes(right: Any, wrong: Any) -> bool:
     """Whether a wrong result, or the first of several, is one that everybody would see."""
     right, wrong = (next(iter(tree_leaves(each)), None) for each in (right, wrong))
@@ -154,7 +160,7 @@ class _Turns:
         if target._schema.is_mutable or torch.Tag.nondeterministic_seeded in target.tags:
             return
         operator = target._schema.name.partition("::")[2]
-        if "empty" in operator:  # what is in it nobody has said
+        if operator in _UNSET:
             return
         for mutant in (*interpret.named(target, graph), *_ANY):
             try:
