@@ -77,6 +77,8 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sh
 
 /// More than any machine has, small enough that no product overflows.
 constexpr std::int64_t kMostTensorBytes = std::int64_t{1} << 46;
+/// What a case or a level may ask for: more than any operator of torch divides its work among.
+constexpr int kMostThreads = 64;
 
 /// Elements that a tensor needs in its storage, from the first; nothing when it is more than a
 /// machine can have.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "base/text.h"
 #include "cases/decode.h"
 #include "program/higher_order.h"
@@ -7,44 +9,46 @@
 namespace lockstep {
 namespace {
 
-/// Its inputs, which are known in it alone; nobody has to use one that its operator hands over.
-std::vector<std::string> sub_inputs(Reader& reader, const Node& node, Scope& scope) {
-  std::vector<std::string> inputs;
-  if (!reader.list(node, "a list of names")) return inputs;
+/// Names, of which `take` has what to do with each one.
+std::vector<std::string> names_in(
+    Reader& reader, const Node& node,
+    const std::function<void(const std::string&, const Node&)>& take) {
+  std::vector<std::string> names;
+  if (!reader.list(node, "a list of names")) return names;
   for (std::size_t i = 0; i < node->size(); ++i) {
     const Node element = reader.element(node, i);
     const auto name = reader.text(element, "a name");
     if (!name) continue;
-    if (!valid_name(*name)) {
+    take(*name, element);
+    names.push_back(*name);
+  }
+  return names;
+}
+
+/// Its inputs, which are known in it alone; nobody has to use one that its operator hands over.
+std::vector<std::string> sub_inputs(Reader& reader, const Node& node, Scope& scope) {
+  return names_in(reader, node, [&](const std::string& name, const Node& element) {
+    if (!valid_name(name)) {
       reader.mismatch(element, "a name: letters, digits and _, not beginning with a digit");
-    } else if (scope.find(*name) != nullptr) {
-      reader.error(element.pointer, fmt::format("found the name `{}` for the second time", *name),
+    } else if (scope.find(name) != nullptr) {
+      reader.error(element.pointer, fmt::format("found the name `{}` for the second time", name),
                    "a sub-program sees what is named outside of it: give its input another name");
     } else {
-      scope.names.emplace_back(*name, Scope::Name{ValueKind::unknown, element.pointer, true});
+      scope.names.emplace_back(name, Scope::Name{ValueKind::unknown, element.pointer, true});
     }
-    inputs.push_back(*name);
-  }
-  return inputs;
+  });
 }
 
 std::vector<std::string> sub_outputs(Reader& reader, const Node& node, Scope& scope) {
-  std::vector<std::string> outputs;
-  if (!reader.list(node, "a list of names")) return outputs;
-  for (std::size_t i = 0; i < node->size(); ++i) {
-    const Node element = reader.element(node, i);
-    const auto name = reader.text(element, "a name");
-    if (!name) continue;
-    if (Scope::Name* known = scope.find(*name)) {
+  return names_in(reader, node, [&](const std::string& name, const Node& element) {
+    if (Scope::Name* known = scope.find(name)) {
       known->used = true;
-      outputs.push_back(*name);
-    } else {
-      reader.error(element.pointer,
-                   fmt::format("found `{}`, which no input or step defines", one_line(*name, 60)),
-                   reader.suggestion(*name, scope.known()));
+      return;
     }
-  }
-  return outputs;
+    reader.error(element.pointer,
+                 fmt::format("found `{}`, which no input or step defines", one_line(name, 60)),
+                 reader.suggestion(name, scope.known()));
+  });
 }
 
 SubProgram sub_program_of(Reader& reader, const Node& node, std::string_view role,

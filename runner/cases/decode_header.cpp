@@ -6,9 +6,6 @@
 namespace lockstep {
 namespace {
 
-/// More than any operator of torch divides the work of a case among.
-constexpr int kMostThreads = 64;
-
 std::string decode_range(Reader& reader, const Node& node, std::string_view example) {
   const std::string expected = fmt::format("a range of versions such as \"{}\"", example);
   const auto text = reader.text(node, expected);

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kMostThreads = 256;
+constexpr int kSiteThreads = 256;
 constexpr const char* kWidth = "torch._inductor.config.cpp.simdlen";
 
 bool valid_variant_name(std::string_view name) {
@@ -31,7 +31,7 @@ std::optional<Site> decode_site(Reader& reader, const Node& variant) {
   }
   if (const auto threads = reader.child(variant, "threads"))
     site.threads = static_cast<int>(
-        reader.integer(*threads, 1, kMostThreads, fmt::format("1 to {} threads", kMostThreads))
+        reader.integer(*threads, 1, kSiteThreads, fmt::format("1 to {} threads", kSiteThreads))
             .value_or(1));
   if (reader.failures() == failures && site == Site())
     reader.mismatch(variant, "a `cpu_level`, a number of `threads`, or both");

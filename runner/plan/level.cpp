@@ -80,7 +80,7 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
   }
   if (const auto threads = reader.child(root, "threads")) {
     level.threads = static_cast<int>(
-        reader.integer(*threads, 1, 64, "a number of threads, 1 to 64").value_or(1));
+        reader.integer(*threads, 1, kMostThreads, "a number of threads, 1 to 64").value_or(1));
   }
   if (const auto fills = reader.child(root, "fills")) {
     if (!(*fills)->is_object())

@@ -10,28 +10,18 @@ namespace lockstep {
 namespace {
 
 constexpr HigherOrder kHigherOrder[] = {
-    {"cond", {"do", "else"}, {{{"pred", Word::reference, true}}}, "torch.cond"},
-    {"while_loop",
-     {"while", "do"},
-     {{{"most", Word::count, true}}},
-     "torch._higher_order_ops.while_loop"},
+    {"cond", {"do", "else"}, {{{"pred", Word::reference, true}}}},
+    {"while_loop", {"while", "do"}, {{{"most", Word::count, true}}}},
     {"scan",
      {"do"},
-     {{{"init", Word::references, true}, {"dim", Word::integer}, {"reverse", Word::flag}}},
-     "torch._higher_order_ops.scan"},
-    {"associative_scan",
-     {"do"},
-     {{{"dim", Word::integer}, {"reverse", Word::flag}}},
-     "torch._higher_order_ops.associative_scan"},
-    {"checkpoint", {"do"}, {}, "torch.utils.checkpoint.checkpoint"},
-    {"nested_compile_region", {"do"}, {}, "torch.compiler.nested_compile_region"},
-    {"vmap", {"do"}, {{{"in_dims", Word::axes}, {"out_dims", Word::axes}}}, "torch.vmap"},
-    {"grad", {"do"}, {{{"argnums", Word::places}}}, "torch.func.grad"},
-    {"jvp", {"do"}, {{{"tangents", Word::references, true}}}, "torch.func.jvp"},
-    {"flex_attention",
-     {"do"},
-     {{{"scale", Word::number}}},
-     "torch.nn.attention.flex_attention.flex_attention"},
+     {{{"init", Word::references, true}, {"dim", Word::integer}, {"reverse", Word::flag}}}},
+    {"associative_scan", {"do"}, {{{"dim", Word::integer}, {"reverse", Word::flag}}}},
+    {"checkpoint", {"do"}, {}},
+    {"nested_compile_region", {"do"}, {}},
+    {"vmap", {"do"}, {{{"in_dims", Word::axes}, {"out_dims", Word::axes}}}},
+    {"grad", {"do"}, {{{"argnums", Word::places}}}},
+    {"jvp", {"do"}, {{{"tangents", Word::references, true}}}},
+    {"flex_attention", {"do"}, {{{"scale", Word::number}}}},
 };
 
 bool is_reference(const Value& value) { return std::holds_alternative<Ref>(value.is); }

@@ -26,7 +26,6 @@ struct HigherOrder {
   std::string_view name;                    ///< in case files, on the wire, printed
   std::array<std::string_view, 2> roles{};  ///< of its sub-programs; the second one may be empty
   std::array<HigherOrderWord, 3> words{};   ///< its arguments by name; empty names at the end
-  std::string_view torch;                   ///< how torch calls it
 
   std::span<const std::string_view> programs() const {
     return std::span(roles).first(roles[1].empty() ? 1 : 2);

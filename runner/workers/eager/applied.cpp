@@ -94,10 +94,8 @@ std::vector<Value> Applied::scan() {
   const std::size_t carries = carried.size();
   std::vector<std::vector<Value>> left(sub_program(call_, "do")->outputs.size() - carries);
   for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<Value> slices;
-    for (const Value& each : call_.arguments.args)
-      slices.push_back(slice(each, dim, reversed() ? count - 1 - i : i));
-    const std::vector<Value> results = run(*sub_program(call_, "do"), list(carried, slices));
+    const std::vector<Value> results =
+        run(*sub_program(call_, "do"), list(carried, slices(dim, reversed() ? count - 1 - i : i)));
     carried.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(carries));
     for (std::size_t k = 0; k < left.size(); ++k) left[k].push_back(results[carries + k]);
   }
@@ -114,9 +112,7 @@ std::vector<Value> Applied::associative_scan() {
   std::vector<std::vector<Value>> left(call_.arguments.args.size());
   std::vector<Value> before;
   for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<Value> now;
-    for (const Value& each : call_.arguments.args)
-      now.push_back(slice(each, dim, reversed() ? count - 1 - i : i));
+    const std::vector<Value> now = slices(dim, reversed() ? count - 1 - i : i);
     before = i == 0 ? now : run(*sub_program(call_, "do"), list(before, now));
     for (std::size_t k = 0; k < left.size(); ++k) left[k].push_back(before[k]);
   }
@@ -252,6 +248,12 @@ Value Applied::op(const char* overload, std::vector<Value> args,
 
 Value Applied::slice(const Value& tensor, std::int64_t dim, std::int64_t place) {
   return op("aten::select.int", {tensor, number(dim), number(place)});
+}
+
+std::vector<Value> Applied::slices(std::int64_t dim, std::int64_t place) {
+  std::vector<Value> all;
+  for (const Value& each : call_.arguments.args) all.push_back(slice(each, dim, place));
+  return all;
 }
 
 Value Applied::stacked(const std::vector<Value>& slices, std::int64_t dim) {

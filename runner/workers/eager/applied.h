@@ -34,6 +34,8 @@ class Applied {
            std::vector<std::pair<std::string, Value>> kwargs = {});
   /// The slice of a tensor at a place along a dimension.
   Value slice(const Value& tensor, std::int64_t dim, std::int64_t place);
+  /// The slices of all arguments.
+  std::vector<Value> slices(std::int64_t dim, std::int64_t place);
   /// Slices one behind the other, along `dim` of the whole, as torch lays them out.
   Value stacked(const std::vector<Value>& slices, std::int64_t dim);
   at::Tensor tensor(const Value& value) const;
