@@ -217,6 +217,8 @@ std::string conform_line(const Tally& counts) {
   if (counts.vacuous > 0) remarks.push_back(grouped(counts.vacuous) + " vacuous");
   if (counts.partly > 0) remarks.push_back(grouped(counts.partly) + " partly executed by others");
   if (counts.stated > 0) remarks.push_back(grouped(counts.stated) + " executed as the path states");
+  if (counts.warn_otherwise > 0)
+    remarks.push_back(grouped(counts.warn_otherwise) + " with other warnings");
   return fmt::format("{} conform: {}{}{}", grouped(counts[Column::conform]),
                      fmt::join(grades, ", "), remarks.empty() ? "" : "; ",
                      fmt::join(remarks, ", "));

@@ -28,6 +28,7 @@ Json conform_json(const Tally& counts) {
   json["vacuous"] = counts.vacuous;
   json["partly"] = counts.partly;
   json["stated"] = counts.stated;
+  json["warn_otherwise"] = counts.warn_otherwise;
   return json;
 }
 

@@ -40,6 +40,16 @@ constexpr std::array kMarks = {
                return info(verdict.found.status).judged() &&
                       (!is_judged(verdict.found) || conforms_unasked(verdict.found));
              }},
+    MarkInfo{Mark::lost_warnings, "lost-warnings", "loses warnings",
+             "eager warns of something, the compiled program does not",
+             [](const Verdict& verdict) {
+               return verdict.found.warnings && !verdict.found.warnings->lost.empty();
+             }},
+    MarkInfo{Mark::added_warnings, "added-warnings", "adds warnings",
+             "the compiled program warns of something, eager does not",
+             [](const Verdict& verdict) {
+               return verdict.found.warnings && !verdict.found.warnings->added.empty();
+             }},
 };
 static_assert(has_every_row(kMarks, &MarkInfo::mark));
 

@@ -9,7 +9,18 @@
 namespace lockstep {
 
 /// What a verdict can be besides its status, as filters look for it with `is:`.
-enum class Mark { tolerated, weak, partly, stated, vacuous, unstable, front_end, unjudged };
+enum class Mark {
+  tolerated,
+  weak,
+  partly,
+  stated,
+  vacuous,
+  unstable,
+  front_end,
+  unjudged,
+  lost_warnings,
+  added_warnings
+};
 
 /// Everything that depends on a mark alone.  The table in marks.cpp is its only home.
 struct MarkInfo {

@@ -196,6 +196,12 @@ std::vector<StoryLine> story_of(const Verdict& verdict, const StoryOptions& opti
   if (!verdict.found.weak.empty()) lines.add(Part::note, "weak: " + verdict.found.weak);
   if (const std::string remark = execution_remark(verdict); !remark.empty())
     lines.add(Part::note, remark);
+  if (const auto& warnings = verdict.found.warnings) {
+    for (const std::string& each : warnings->lost)
+      lines.add(Part::note, "eager alone warns: " + one_line(each));
+    for (const std::string& each : warnings->added)
+      lines.add(Part::note, "compiled alone warns: " + one_line(each));
+  }
   if (verdict.found.front_end)
     lines.add(Part::note,
               "front end: it is raised while the program is traced; no backend was reached");

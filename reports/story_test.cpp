@@ -51,6 +51,15 @@ TEST(Story, PointwiseCasesShowClassesAndTheFirst) {
             "  at [4]: eager 3.0, compiled 4.0");
 }
 
+TEST(Story, SaysWhatEitherSideAloneWarnsOf) {
+  Verdict verdict = pointwise();
+  verdict.found.warnings = Warnings{3, {"UserWarning: \x1b[31mred"}, {"FutureWarning: b"}};
+  const std::string text = story_text(verdict);
+  EXPECT_THAT(text, HasSubstr("\ncompiled alone warns: FutureWarning: b"));
+  EXPECT_THAT(text, HasSubstr("\neager alone warns: UserWarning: "));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
 TEST(Story, SaysWhichEagerIsMeantWhereItIsNotThatOfTheDevice) {
   Verdict verdict = pointwise();
   EXPECT_THAT(story_text(verdict), Not(HasSubstr("eager is that")));

@@ -92,6 +92,13 @@ TEST(ConformLine, SaysHowMuchOfWhatConformsReachesWhichGrade) {
   EXPECT_EQ(conform_line(counts),
             "4 conform: 1 bits, 2 no_worse1, 1 without numbers; 1 weak, 1 partly executed by "
             "others, 1 executed as the path states");
+  Tally warning;
+  verdict = {};
+  verdict.found.warnings = Warnings{1, {}, {}};
+  warning.add(verdict, false);
+  verdict.found.warnings->lost = {"UserWarning: a"};
+  warning.add(verdict, false);
+  EXPECT_EQ(conform_line(warning), "2 conform: 2 without numbers; 1 with other warnings");
 }
 
 TEST(TotalsLine, SaysHowManyVerdictsAreOfUnverifiedCases) {

@@ -382,6 +382,12 @@ function verdictDetails(verdict, open) {
       h("p", { class: "reason" }, `Diverges already on ${begins}, a layer below this one.`),
     verdict.tolerated && h("p", { class: "reason" }, `Tolerated: ${toleratedText(verdict)}.`),
     verdict.weak && h("p", { class: "reason" }, `Weak: ${verdict.weak}.`),
+    verdict.warnings?.lost?.map((each) =>
+      h("p", { class: "reason" }, `Eager alone warns: ${each}`),
+    ),
+    verdict.warnings?.added?.map((each) =>
+      h("p", { class: "reason" }, `The compiled program alone warns: ${each}`),
+    ),
     verdict.marks.includes("partly") &&
       h(
         "p",

@@ -14,6 +14,7 @@
 #include "judge/relations.h"
 #include "judge/results.h"
 #include "judge/results_digest.h"
+#include "judge/warnings.h"
 
 namespace lockstep {
 namespace {
@@ -459,6 +460,7 @@ Findings judge(const JudgeRequest& request) {
   } else {
     judge_results(request, *eager, eager_noise, outcome ? &*outcome : nullptr, found);
   }
+  if (!outcome) found.warnings = compare_warnings(compiled, request.reseeded);
   if (found.status == Status::unsupported && outcome)
     found.unsupported_by =
         outcome->declared ? UnsupportedBy::declaration : UnsupportedBy::reference;

@@ -30,6 +30,21 @@ std::vector<std::string> other_modes(const ProcessState& eager, const ProcessSta
   return names;
 }
 
+using Names = std::optional<std::vector<std::string>>;
+
+/// The first of the names that are in `names` alone; empty: there is none, or somebody did not
+/// look.
+std::string only_in(const Names& names, const Names& others) {
+  if (!names || !others) return "";
+  std::vector<std::string> only;
+  for (const std::string& name : *names) {
+    if (!contains(*others, name)) only.push_back(name);
+  }
+  if (only.empty()) return "";
+  return only.size() == 1 ? only.front()
+                          : fmt::format("{} ({})", only.front(), and_more(only.size() - 1));
+}
+
 /// "call 2", "call 2 of repetition 3", or "repetition 3" of a program with one call.
 std::string place(std::size_t repetition, std::size_t call, std::size_t calls) {
   if (calls == 1) return fmt::format("repetition {}", repetition + 1);
@@ -77,6 +92,13 @@ class LeftBehind {
            fmt::format("{}, compiled {}, {}", eager.state.modes.at(name),
                        compiled.state.modes.at(name), after));
     }
+    // Who counts more writes than eager harms nobody: batch_norm of eager counts none of its own.
+    if (const std::string names = only_in(eager.state.versions, compiled.state.versions);
+        !names.empty())
+      note(r, "version",
+           fmt::format("eager counts that {} is written to, compiled does not, {}", names, after));
+    if (const std::string names = only_in(compiled.state.kept, eager.state.kept); !names.empty())
+      note(r, "memory", fmt::format("compiled keeps that of {}, eager does not, {}", names, after));
     if (compares_generators_) {
       for (const std::string& name : other_facts(eager.state.generators, compiled.state.generators))
         note(r, fmt::format("generator {}", name), "not the state that eager leaves, " + after);

@@ -7,10 +7,10 @@
 namespace lockstep {
 
 /// What calls left behind beside their results, where that differs: modes, the states of random
-/// generators, results of earlier calls that later ones have overwritten.  Of each the first place
-/// is told; what only one side observed is not compared.  The reasons begin with the words that
-/// fingerprints are named by: "mode grad: …", "generator cpu: …", "overwritten: …"
-/// (verdict/fingerprint.h).
+/// generators, versions of inputs, memory that stays, results of earlier calls that later ones have
+/// overwritten.  Of each the first place is told; what only one side observed is not compared.  The
+/// reasons begin with the words that fingerprints are named by: "mode grad: …", "generator cpu: …",
+/// "version: …", "memory: …", "overwritten: …" (verdict/fingerprint.h).
 ///
 /// States of generators are compared where the path draws eager's numbers: not where its
 /// configuration says otherwise (JudgeRequest::own_random), nor where the case asks of an output

@@ -89,6 +89,35 @@ TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
   EXPECT_EQ(judge(request).status, Status::conform);
 }
 
+TEST(LeftBehind, AWriteThatIsNotCountedIsFoundAndOneThatEagerDoesNotCountIsNone) {
+  ProcessState counted = kState, nothing = kState;
+  counted.versions = {{"w", "x"}};
+  nothing.versions = std::vector<std::string>();
+  const Findings found = judge_under(left(counted), left(nothing), "bits");
+  EXPECT_EQ(found.status, Status::state_diverges);
+  EXPECT_EQ(found.reason,
+            "version: eager counts that w (and 1 more) is written to, compiled does not, after "
+            "repetition 1");
+  EXPECT_EQ(fingerprint_of(found), "relu:version");
+  nothing.versions = {{"x"}};
+  EXPECT_THAT(judge_under(left(counted), left(nothing), "bits").reason, HasSubstr("that w is"));
+  EXPECT_EQ(judge_under(left(nothing), left(counted), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(left(counted), left(kState), "bits").status, Status::conform);
+}
+
+TEST(LeftBehind, MemoryThatThePathAloneKeepsIsFound) {
+  ProcessState keeps = kState, nothing = kState;
+  keeps.kept = {{"x"}};
+  nothing.kept = std::vector<std::string>();
+  const Findings found = judge_under(left(nothing), left(keeps), "bits");
+  EXPECT_EQ(found.status, Status::state_diverges);
+  EXPECT_EQ(found.reason, "memory: compiled keeps that of x, eager does not, after repetition 1");
+  EXPECT_EQ(fingerprint_of(found), "relu:memory");
+  EXPECT_EQ(judge_under(left(keeps), left(keeps), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(left(keeps), left(nothing), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(left(kState), left(keeps), "bits").status, Status::conform);
+}
+
 TEST(LeftBehind, AnEagerThatDiffersInPythonIsTheHarness) {
   ProcessState other = kState;
   other.modes["grad"] = "false";

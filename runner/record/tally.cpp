@@ -65,6 +65,8 @@ void Tally::add(const Verdict& verdict, bool strict) {
   }
   partly += verdict.found.foreign_fraction > 0;
   stated += verdict.found.execution == Witness::stated;
+  const auto& warnings = verdict.found.warnings;
+  warn_otherwise += warnings && !(warnings->lost.empty() && warnings->added.empty());
 }
 
 Tally tally(const RunRecord& record, bool strict) {

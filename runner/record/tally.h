@@ -41,6 +41,8 @@ struct Tally {
   std::size_t vacuous = 0;  ///< that conform although there was nothing to compare or to compile
   std::size_t partly = 0;   ///< that conform, with only a part in the path's own code
   std::size_t stated = 0;   ///< that conform, and who executed them is stated, not observed
+  /// That conform, and either side warns of something that the other one does not.
+  std::size_t warn_otherwise = 0;
 
   std::size_t several = 0;    ///< in any column: executed several times
   std::size_t unsettled = 0;  ///< of these: the executions disagree

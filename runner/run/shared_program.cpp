@@ -31,6 +31,12 @@ NamedValues own_values(const NamedValues& values, const std::string& prefix) {
   return own;
 }
 
+void keep_own(std::optional<std::vector<std::string>>& names, const std::string& prefix) {
+  if (!names) return;
+  std::erase_if(*names, [&](const std::string& name) { return !name.starts_with(prefix); });
+  for (std::string& name : *names) name.erase(0, prefix.size());
+}
+
 }  // namespace
 
 std::optional<InputSet> join(const std::vector<const InputSet*>& members) {
@@ -66,6 +72,9 @@ Observation part_of(const Observation& joined, std::size_t member, std::size_t c
       call.grads = own_values(call.grads, prefix);
       call.outputs_again = own_values(call.outputs_again, prefix);
       call.grads_again = own_values(call.grads_again, prefix);
+      call.warnings.reset();  // whose each is nobody can tell
+      keep_own(call.state.versions, prefix);
+      keep_own(call.state.kept, prefix);
     }
   }
   for (auto& [stage, seconds] : part.phases) seconds /= static_cast<double>(count);

@@ -86,6 +86,9 @@ TEST(SharedProgram, APartHasWhatIsItsOwn) {
                   {"m10_y", ScalarValue(std::int64_t{3})}};
   call.inputs = {{"m0_x", ScalarValue(0.5)}, {"m1_x", ScalarValue(1.5)}};
   call.grads = {{"m1_x", ScalarValue(2.5)}};
+  call.state.versions = {{"m0_x", "m1_x"}};
+  call.state.kept = {{"m10_y"}};
+  call.warnings = {{"UserWarning: whose?"}};
   joined.repetitions = {{call}, {call}};
   joined.phases = {{"compile", 8}};
   joined.reference = std::make_shared<Observation>(joined);
@@ -100,6 +103,9 @@ TEST(SharedProgram, APartHasWhatIsItsOwn) {
     ASSERT_EQ(own.inputs.size(), 1U);
     EXPECT_EQ(own.inputs[0].first, "x");
     EXPECT_EQ(own.grads.size(), 1U);
+    EXPECT_EQ(own.state.versions, std::vector<std::string>{"x"});
+    EXPECT_EQ(own.state.kept, std::vector<std::string>());
+    EXPECT_FALSE(own.warnings);
     EXPECT_EQ(each->phases.at("compile"), 2);
   }
 }

@@ -135,12 +135,13 @@ std::string class_of_metadata(std::string_view reason) {
 }
 
 /// The judge begins what it says of a state with the words for it (judge/left_behind.h): "generator
-/// cpu: …", "mode grad: …", "overwritten: …".
+/// cpu: …", "mode grad: …", "version: …", "memory: …", "overwritten: …".
 std::string class_of_state(std::string_view reason) {
   const std::string_view words = reason.substr(0, reason.find(':'));
   const std::string_view what = words.substr(0, words.find(' '));
-  if (what != "mode") return std::string(what == "generator" ? what : "overwritten");
-  return fmt::format("mode-{}", words.substr(what.size() + 1));
+  if (what == "mode") return fmt::format("mode-{}", words.substr(what.size() + 1));
+  const bool known = what == "generator" || what == "version" || what == "memory";
+  return std::string(known ? what : "overwritten");
 }
 
 /// The program and what became of it as a whole.

@@ -22,6 +22,7 @@ namespace lockstep {
 ///   alias, mutation     who shares memory with whom; an input after the call
 ///   CLASS-words         an error, with the first words of its message; CLASS-not-EAGERS where
 ///                       eager raises another; EAGERS-lost where compiled raises none
+///   generator, mode-MODE, version, memory, overwritten    what a call left behind
 ///   unstable            only some executions of the compiled program are wrong
 ///   STATUS, STATUS-in-STAGE       everything else
 /// Which side is wrong is no part of it: without a gold (float64) nobody can tell, and where both

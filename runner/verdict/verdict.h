@@ -83,6 +83,16 @@ struct Growth {
   bool operator==(const Growth&) const = default;
 };
 
+/// What the two sides warned of, in a call for which nothing is compiled any more.  No status hangs
+/// on it.
+struct Warnings {
+  std::size_t same = 0;           ///< of how many both warned
+  std::vector<std::string> lost;  ///< of what eager warned, and the compiled program did not
+  std::vector<std::string> added;
+
+  bool operator==(const Warnings&) const = default;
+};
+
 /// What the judge found, and how.  Written by `judge/`; the files of saved tensors are noted in
 /// the outputs by `run/`.
 struct Findings {
@@ -97,8 +107,9 @@ struct Findings {
   std::vector<Difference> differences;
   /// What was asked of both sides without the other (judge/relations.h).
   std::vector<RelationFinding> relations;
-  std::vector<Growth> growth;  ///< where values are handed from call to call, and any differs
-  bool unstable = false;       ///< the compiled callable disagrees with itself
+  std::optional<Warnings> warnings;  ///< empty: neither side warned, or nobody listened
+  std::vector<Growth> growth;        ///< where values are handed from call to call, and any differs
+  bool unstable = false;             ///< the compiled callable disagrees with itself
   /// How often each status was found, where it was executed several times; empty: once.
   std::map<Status, int> executions;
   bool vacuous = false;  ///< nothing to compile or to execute, or every output vacuous

@@ -21,10 +21,10 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
 /// A struct that is an object in JSON.
 template <class T>
-concept Record =
-    Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> || Is<T, FirstDifference> ||
-    Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> || Is<T, Difference> ||
-    Is<T, OutputComparison> || Is<T, ExpectationRef> || Is<T, RelationFinding> || Is<T, Growth>;
+concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses> ||
+    Is<T, FirstDifference> || Is<T, Accuracy> || Is<T, ErrorCurve> || Is<T, Measurement> ||
+    Is<T, Difference> || Is<T, OutputComparison> || Is<T, ExpectationRef> ||
+    Is<T, RelationFinding> || Is<T, Growth> || Is<T, Warnings>;
 
 class Writer {
  public:
@@ -354,6 +354,13 @@ void members(Visitor& visit, T& growth) {
   visit.always("restarted", growth.restarted);
 }
 
+template <class Visitor, Is<Warnings> T>
+void members(Visitor& visit, T& warnings) {
+  visit("same", warnings.same);
+  visit("lost", warnings.lost);
+  visit("added", warnings.added);
+}
+
 template <class Visitor, Is<Verdict> T>
 void members(Visitor& visit, T& verdict) {
   visit.always("id", verdict.facts.id);
@@ -374,6 +381,7 @@ void members(Visitor& visit, T& verdict) {
   visit("outputs", verdict.found.outputs);
   visit("differences", verdict.found.differences);
   visit("relations", verdict.found.relations);
+  visit("warnings", verdict.found.warnings);
   visit("growth", verdict.found.growth);
   visit("shared", verdict.origin.shared);
   visit("threads", verdict.facts.threads);

@@ -55,6 +55,7 @@ Verdict full() {
   verdict.found.outputs = {output, OutputComparison{}};
   verdict.found.differences = {{Status::metadata_diverges, "y", "strides", 0},
                                {Status::value_diverges, "y", "17 of 20", 2}};
+  verdict.found.warnings = Warnings{2, {"UserWarning: lost"}, {"UserWarning: added"}};
   verdict.found.weak = "y: why";
   verdict.found.front_end = true;
   verdict.found.unsupported_by = UnsupportedBy::declaration;
@@ -106,7 +107,7 @@ TEST(Verdict, EveryFieldIsWritten) {
     const auto read = verdict_from_json(less);
     EXPECT_TRUE(!read || !(*read == full())) << key;
   }
-  EXPECT_EQ(json.size(), 40u);
+  EXPECT_EQ(json.size(), 41u);
 }
 
 TEST(Verdict, EveryFieldOfAnOutputIsWritten) {

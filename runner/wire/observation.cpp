@@ -52,11 +52,32 @@ std::map<std::string, std::string> read_facts(const JsonAt& facts, bool text_onl
   return read;
 }
 
+/// Names of inputs and outputs, as many as an object of these may have.
+std::vector<std::string> read_names(const JsonAt& list) {
+  constexpr std::size_t kMost = 8192;
+  if (list.array() > kMost) list.wrong("at most 8192 names");
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < list.array(); ++i) names.push_back(list.at(i).string());
+  return names;
+}
+
+/// What a call warned of.
+std::vector<std::string> read_warnings(const JsonAt& list) {
+  constexpr std::size_t kMost = 64;
+  if (list.array() > kMost) list.wrong("at most 64 warnings");
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < list.array(); ++i)
+    warnings.push_back(one_line(list.at(i).bounded_text(), 240));
+  return warnings;
+}
+
 ProcessState read_state(const JsonAt& state) {
   ProcessState read;
   state.object();
   if (state.has("generators")) read.generators = read_facts(state.at("generators"), true);
   if (state.has("modes")) read.modes = read_facts(state.at("modes"), false);
+  if (state.has("versions")) read.versions = read_names(state.at("versions"));
+  if (state.has("kept")) read.kept = read_names(state.at("kept"));
   return read;
 }
 
@@ -100,6 +121,7 @@ CallResult read_call(const JsonAt& call, Values& values) {
         name.wrong("a floating dtype");
     });
   }
+  if (call.has("warnings")) result.warnings = read_warnings(call.at("warnings"));
   if (call.has("state")) result.state = read_state(call.at("state"));
   if (call.has("again")) {
     const JsonAt again = call.at("again");
@@ -217,6 +239,7 @@ Observation read_tree(const JsonAt& root, Values& values, bool outermost) {
     observation.proof = root.at("proof").object().json;
     check_proof(root.at("proof"));
   }
+  if (root.has("at_exit")) observation.at_exit = one_line(root.at("at_exit").bounded_text(), 240);
   if (root.has("lowered")) observation.lowered = root.at("lowered").object().json;
   if (root.has("phases")) {
     const JsonAt phases = root.at("phases").object();

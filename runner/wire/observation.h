@@ -58,6 +58,10 @@ struct ProcessState {
   std::map<std::string, std::string> generators;
   /// "grad" → "true", "default_dtype" → "float32", "threads" → "1".
   std::map<std::string, std::string> modes;
+  /// The inputs of which autograd counts another version than before the call.
+  std::optional<std::vector<std::string>> versions = {};
+  /// The inputs and outputs whose memory is there when nobody should have it any more.
+  std::optional<std::vector<std::string>> kept = {};
 };
 
 /// What one call of the program returned and left behind.
@@ -72,6 +76,8 @@ struct CallResult {
   /// Of plain eager: which integer values are bits of floats, and of which dtype.
   std::map<std::string, const Dtype*> bits_of = {};
   ProcessState state = {};
+  /// What it warned of, where somebody listened and nothing was compiled in it.
+  std::optional<std::vector<std::string>> warnings = {};
   /// Those of the outputs and gradients that read otherwise once all calls were done; None in the
   /// place of a tensor: its memory is gone.
   NamedValues outputs_again = {}, grads_again = {};
@@ -113,6 +119,9 @@ struct Observation {
   /// Seconds by stage.
   std::map<std::string, double> phases;
   std::int64_t peak_memory_bytes = 0;
+  /// How the path's process ended when it had handed everything over, where that is not as it
+  /// should; empty: it is, or nobody looked.
+  std::string at_exit;
   /// End of what it wrote to standard error.
   std::string stderr_tail;
   /// The same program run eagerly in the same process before compiling.

@@ -160,6 +160,12 @@ TEST(Observation, BrokenOnesAreErrorsThatSayWhere) {
       error(R"({"outcome": "raised", "error": {"class": "A", "message": "", "kind": "odd"}})"),
       HasSubstr("kind"));
   EXPECT_THAT(error(std::string(100000, '[')), HasSubstr("nested deeper"));
+  std::string names = R"("x")";
+  for (int i = 0; i < 8192; ++i) names += R"(,"x")";
+  EXPECT_THAT(error(R"({"outcome": "returned", "runs": [{"calls": [{"outputs": {}, "state": )"
+                    R"({"kept": [)" +
+                    names + "]}}]}]}"),
+              HasSubstr("/runs/0/calls/0/state/kept: at most 8192 names"));
   std::string values = "[";
   for (int i = 0; i < 1 << 20; ++i) values += "0,";
   EXPECT_THAT(error(values + "0]"), HasSubstr("more than 1,048,576 values"));

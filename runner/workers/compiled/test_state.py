@@ -1,6 +1,7 @@
 """What a call leaves behind beside its results, as the worker says it."""
 
 import ctypes
+import gc
 import os
 import platform
 import random
@@ -11,7 +12,16 @@ import pytest
 import torch
 
 from conversation import Worker, pack, path, view
-from lockstep_worker.state import AS_BEFORE, SURROUNDINGS, Surroundings, fnv1a, observe_state
+from lockstep_worker.state import (
+    AS_BEFORE,
+    SURROUNDINGS,
+    Listener,
+    Memory,
+    Surroundings,
+    Versions,
+    fnv1a,
+    observe_state,
+)
 from lockstep_worker.tensors import Outputs
 
 X = {"ref": "x"}
@@ -154,6 +164,57 @@ def test_what_a_backend_does_to_its_surroundings_is_seen(tmp_path, cache):
     assert worker.stop() == 0
 
 
+def test_versions_are_counted_of_what_shares_no_memory():
+    x, y, z = torch.ones(3), torch.ones(3), torch.ones(3)
+    shares = torch.empty(0).set_(z.untyped_storage(), 0, [3], [1])
+    with torch.inference_mode():
+        inference = torch.ones(3)
+    given = [("x", x), ("y", y), ("z", z), ("shares", shares), ("i", inference), ("n", 2)]
+    versions = Versions(given)
+    for value in (x, z, shares):
+        value.add_(1)
+    y.data.add_(1)
+    assert versions.counted() == ["x"]
+
+
+def test_memory_that_stays_is_named_and_a_cycle_is_none():
+    memory, kept = Memory(), torch.ones(3)
+    state: dict = {}
+    other: dict = {}
+    cycle = [torch.ones(3)]
+    cycle.append(cycle)
+    gc.disable()
+    try:
+        memory.note(state, [("x", kept), ("n", 1), ("y", [cycle[0], None])])
+        memory.note(other, [("x", torch.ones(3))])
+        held = kept.view(3, 1).detach()  # the memory, and not the tensor
+        del kept, cycle
+        memory.settle()
+    finally:
+        gc.enable()
+    assert state == {"kept": ["x"]} and other == {"kept": []} and held.numel() == 3
+
+
+def test_warnings_are_heard_each_time_and_the_filters_are_put_back():
+    filters, showwarning = list(warnings.filters), warnings.showwarning
+    with Listener() as listener:
+        for _ in range(2):
+            torch.ones(1).var()
+            warnings.warn("twice", FutureWarning, stacklevel=1)
+            warnings.warn("twice", FutureWarning, stacklevel=1)
+            warnings.warn("unseen", DeprecationWarning, stacklevel=1)
+            variance, twice = listener.heard()
+            assert variance.startswith("UserWarning: var(): degrees of freedom is <= 0.")
+            assert "Triggered" not in variance and twice == "FutureWarning: twice"
+        assert listener.heard() == []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("hidden", stacklevel=1)
+        assert listener.heard() == []
+    assert warnings.filters == filters and warnings.showwarning is showwarning
+    assert not torch.is_warn_always_enabled()
+
+
 def test_every_call_of_either_side_says_its_state(worker):
     seen = worker.run(RELU, [CALL, CALL], [DATA], path_=path("inductor"), repeat=2)
     ours, eager = calls_of(seen), calls_of(seen, reference=True)
@@ -165,6 +226,42 @@ def test_every_call_of_either_side_says_its_state(worker):
     )  # each has a seed of its own
     assert ours[0][0]["state"] == ours[1][0]["state"]
     assert not any("again" in call for run in ours for call in run)
+    assert all(call["state"]["kept"] == call["state"]["versions"] == [] for call in ours[0])
+    # For what was compiled, nobody hears what the compiler warns of.
+    assert [["warnings" in call for call in run] for run in (*eager, *ours)] == [
+        [True, True],
+        [True, True],
+        [False, True],
+        [True, True],
+    ]
+
+
+def test_a_warning_that_c_writes_to_standard_error_is_one_too(worker):
+    """As operators do that an exported graph calls past `torch`."""
+    program = {**RELU, "steps": [{"let": ["y"], "op": "aten::var.default", "args": [X]}]}
+    for name in ("export", "aot_eager"):
+        seen = worker.run(program, [{"x": view(0, [1])}], [DATA], path_=path(name), repeat=2)
+        ours, eager = (calls_of(seen, reference)[1][0]["warnings"] for reference in (False, True))
+        assert ours == eager and len(eager) == 1, (name, ours, eager)
+        assert eager[0].startswith("UserWarning: var(): degrees of freedom is <= 0.")
+
+
+def test_versions_and_memory_are_eagers_on_torchs_own_paths(worker):
+    program = {
+        "inputs": ["x", "w"],
+        "outputs": ["y"],
+        "steps": [
+            {"let": [], "op": "aten::add_.Scalar", "args": [{"ref": "w"}, 1]},
+            {"let": ["y"], "op": "aten::mul.Tensor", "args": [X, {"ref": "w"}]},
+        ],
+        "backward": {"of": ["y"], "with": "ones"},
+    }
+    call = {"x": view(0, [4], requires_grad=True), "w": view(1, [4])}
+    for name in ("inductor", "aot_eager", "eager", "eager-python"):
+        seen = worker.run(program, [call] * 2, [DATA, DATA], path_=path(name), repeat=2)
+        for run in (calls_of(seen), calls_of(seen, reference=name != "eager-python")):
+            states = [each["state"] for calls in run for each in calls]
+            assert [(each["versions"], each["kept"]) for each in states] == [(["w"], [])] * 4
 
 
 def test_the_last_repetition_has_other_seeds_where_it_is_asked_for(worker):

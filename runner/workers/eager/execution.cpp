@@ -186,6 +186,7 @@ class Execution {
   Json literals_ = Json::array();   ///< views of its literal tensors
   std::vector<StorageFile> files_;
   Observer observer_;
+  Memory memory_;
   const StageListener& on_stage_;
   std::size_t call_ = 0;                    ///< which one is under way, of the program's
   std::uint64_t seed_ = 0;                  ///< its seed
@@ -230,6 +231,8 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   seed_generators(seed_, device);
   Interpreter interpreter({files_, literals_, device}, mode, given.at("inputs"), sample, carried_);
   const Context context = joined(program_.context, context_of(given));
+  ordered_json unused;
+  const Versions versions(select(interpreter, program_.inputs, "inputs", unused));
   try {
     execute(interpreter, context, calls);
     synchronize(device);
@@ -253,7 +256,9 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
     throw;
   }
   carried_ = interpreter.carry(program_.carry);
-  const ordered_json state = observe_state(device);
+  ordered_json state = observe_state(device);
+  // A package computes without gradients, and past what counts.
+  if (!package_) state["versions"] = versions.counted();
   run_seconds_ += seconds_since(start);
 
   on_stage_("write");
@@ -262,7 +267,8 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   calls.push_back(or_unsupported("the results cannot be read", [&] {
     return observer_.call(results.outputs, results.inputs, results.grads);
   }));
-  calls.back()["state"] = state;
+  memory_.note(results.inputs, results.outputs);
+  calls.back()["state"] = std::move(state);
   if (!results.lost.empty()) calls.back()["lost"] = std::move(results.lost);
   if (ordered_json from = origins(interpreter, results.outputs); !from.empty()) {
     calls.back()["from"]["outputs"] = std::move(from);
@@ -362,6 +368,7 @@ ordered_json Execution::observe() {
     go_on();
   }
   read_again();
+  if (outcome == "returned") memory_.settle(runs_);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   observation["outcome"] = outcome;

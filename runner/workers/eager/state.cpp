@@ -9,6 +9,8 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -72,6 +74,60 @@ ordered_json observe_state(c10::Device device) {
         autocast_of(device.type());
   }
   return {{"generators", std::move(generators)}, {"modes", std::move(modes)}};
+}
+
+Versions::Versions(const NamedValues& inputs) {
+  const auto storage_of = [](const at::Tensor& tensor) {
+    return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+  };
+  std::map<const void*, int> sharing;
+  for (const auto& [name, value] : inputs) {
+    if (value.isTensor()) ++sharing[storage_of(value.toTensor())];
+  }
+  for (const auto& [name, value] : inputs) {
+    if (!value.isTensor() || value.toTensor().is_inference()) continue;
+    if (sharing[storage_of(value.toTensor())] > 1) continue;
+    tensors_.emplace_back(name, value.toTensor());
+    before_.push_back(value.toTensor()._version());
+  }
+}
+
+std::vector<std::string> Versions::counted() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].second._version() != before_[i]) names.push_back(tensors_[i].first);
+  }
+  return names;
+}
+
+void Memory::note(const NamedValues& inputs, const NamedValues& outputs) {
+  calls_.emplace_back();
+  for (const NamedValues* values : {&inputs, &outputs}) {
+    for (const auto& [name, value] : *values) add(name, value);
+  }
+}
+
+void Memory::add(const std::string& name, const c10::IValue& value) {
+  if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())
+    calls_.back().emplace_back(name, value.toTensor().storage().getWeakStorageImpl());
+  if (!value.isList() && !value.isTuple()) return;
+  const auto items = value.isTuple() ? value.toTupleRef().elements().vec() : value.toList().vec();
+  for (const c10::IValue& item : items) add(name, item);
+}
+
+void Memory::settle(ordered_json& runs) const {
+  std::size_t at = 0;
+  for (ordered_json& run : runs) {
+    for (ordered_json& call : run["calls"]) {
+      std::vector<std::string> kept;
+      for (const auto& [name, weak] : calls_.at(at)) {
+        const bool known = std::find(kept.begin(), kept.end(), name) != kept.end();
+        if (!weak.expired() && !known) kept.push_back(name);
+      }
+      ++at;
+      call["state"]["kept"] = std::move(kept);
+    }
+  }
 }
 
 }  // namespace lockstep::eager

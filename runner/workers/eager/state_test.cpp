@@ -80,6 +80,40 @@ TEST(State, EveryCallSaysIt) {
   EXPECT_FALSE(request.call(0).contains("again"));
 }
 
+TEST(State, EveryCallSaysWhichInputsAreCountedAsWrittenToAndThatNothingIsKept) {
+  Request request;
+  request.input("x", view(request.storage(std::vector<float>{1, 2}), "float32", {2}, {1}))
+      .input("w", view(request.storage(std::vector<float>{1, 2}), "float32", {2}, {1}))
+      .step(R"({"let": [], "op": "aten::add_.Scalar", "args": [{"ref": "w"}, 1], "kwargs": {}})")
+      .step(R"({"let": ["y"], "op": "aten::relu.default", "args": [{"ref": "x"}], "kwargs": {}})")
+      .outputs({"y"});
+  request["repeat"] = 2;
+  request.run();
+  for (const std::size_t call : {0, 1}) {
+    EXPECT_EQ(request.call(call)["state"]["versions"], ordered_json({"w"}));
+    EXPECT_EQ(request.call(call)["state"]["kept"], ordered_json::array());
+  }
+}
+
+TEST(State, MemoryThatSomebodyKeepsIsNamed) {
+  Memory memory;
+  const at::Tensor kept = at::ones({2});
+  memory.note({{"x", kept.view({2, 1})}, {"n", 1}},
+              {{"y", at::ones({2})}, {"x", kept.detach()}, {"z", c10::List<at::Tensor>({kept})}});
+  ordered_json runs = {{{"calls", {{{"state", ordered_json::object()}}}}}};
+  memory.settle(runs);
+  EXPECT_EQ(runs[0]["calls"][0]["state"]["kept"], ordered_json({"x", "z"}));
+}
+
+TEST(State, VersionsAreNotThoseOfInputsThatShareMemory) {
+  const at::Tensor x = at::ones({2}), y = at::ones({2});
+  const at::Tensor shares = at::empty({0}).set_(y.storage(), 0, {2}, {1});
+  const Versions versions({{"x", x}, {"y", y}, {"shares", shares}, {"n", 1}});
+  x.add_(1);
+  y.add_(1);
+  EXPECT_EQ(versions.counted(), std::vector<std::string>{"x"});
+}
+
 TEST(State, EveryCallAndTheLastRepetitionHaveSeedsOfTheirOwn) {
   Request request;
   request.step(R"({"let": ["y"], "op": "aten::rand.default", "args": [[8]], "kwargs": {}})")

@@ -325,11 +325,13 @@ class _Handing:
         self._executor.witness.inputs_there = True
         self._compilations = len(dynamo.records())
 
-    def after(self, repetition: int, call: int) -> None:
+    def after(self, repetition: int, call: int) -> bool:
         """Says that a call is over."""
         if self._asked:
             self._inside.called(call)
-        self.known = self.known or len(dynamo.records()) > self._compilations
+        compiled = len(dynamo.records()) > self._compilations
+        self.known = self.known or compiled
+        return compiled
 
 
 def _rehearsal(error: BaseException, stage: Stages) -> Rehearsal:

@@ -12,7 +12,7 @@ from .compat import accelerator
 from .compat.carry import as_input, copied
 from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
-from .state import Surroundings, observe_state
+from .state import Listener, Memory, Surroundings, Versions, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
 from .wire import Stages
 from .witness import Witness
@@ -137,11 +137,12 @@ _DEVICE_LOST: type[Exception] = getattr(torch, "AcceleratorError", Unsupported)
 
 
 class Around(Protocol):
-    """Who does something before and after each call that is observed."""
+    """Who does something before and after each call that is observed, and says whether something
+    was compiled for it."""
 
     def before(self, repetition: int, call: int) -> None: ...
 
-    def after(self, repetition: int, call: int) -> None: ...
+    def after(self, repetition: int, call: int) -> bool: ...
 
 
 class Executor:
@@ -154,6 +155,8 @@ class Executor:
         #: What a call, by its number, gets from the one before it.
         self.carried: dict[int, dict] = {}
         self.unfinished: tuple[list, list] | None = None
+        #: The inputs of the last call whose version it changed.
+        self.counted: list[str] = []
         #: Whether results have to be tensors as torch has them: another class could compute them
         #: when it is asked for its bytes.
         self.wants_plain = False
@@ -162,10 +165,16 @@ class Executor:
         """The observation of `function`, without its process-wide parts; of an error also what it
         would be by what eager raises (`otherwise`). `around` is told of every call. Raises
         `Malformed` and `Unsupported`; whatever the program raises becomes the observation."""
+        with Listener() as listener:
+            return self._observed(function, scope, around, listener)
+
+    def _observed(
+        self, function: Callable, scope: dict, around: "Around | None", listener: Listener
+    ) -> dict:
         program, at = self.program, 0
         runs: list[dict] = []
         self.outputs.keep(program.repeat * len(program.calls) > 1)
-        surroundings = Surroundings()
+        surroundings, memory = Surroundings(), Memory()
         try:
             for repetition in range(program.repeat):
                 runs.append({"calls": []})
@@ -173,12 +182,17 @@ class Executor:
                     if around is not None:
                         around.before(repetition, at)
                     self.witness.repetition = repetition
+                    listener.heard()
                     left = self.call(function, scope, call, program.seed_of(repetition, at))
-                    if around is not None:
-                        around.after(repetition, at)
+                    heard = listener.heard()
+                    compiled = around is not None and around.after(repetition, at)
                     # First of all: what somebody still writes to is not what was returned.
                     described = self.outputs.call(*left)
+                    if not compiled:
+                        described["warnings"] = heard
                     state = observe_state(program.device, surroundings)
+                    state["versions"] = self.counted
+                    memory.note(state, [*left[1], *left[0]])
                     runs[-1]["calls"].append({**described, "state": state})
                     del left
         except (Fault, Malformed, Unsupported, Rehearsal):
@@ -203,7 +217,15 @@ class Executor:
             self.outputs.read_again(runs)
             return {**raised_result(raised, otherwise, runs), **after}
         self.outputs.read_again(runs)
+        self._let_go(scope)
+        memory.settle()
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
+
+    def _let_go(self, scope: dict) -> None:
+        """Lets go of what the last call was given."""
+        self.carried.clear()
+        for name in (*self.program.source.captured, *self.program.source.constants.values()):
+            scope.pop(name, None)
 
     def _goes_on(self) -> bool:
         """Whether calls are made behind one that raised: an assertion on a device leaves none that
@@ -250,6 +272,7 @@ class Executor:
         )
         arguments = [value for name, value in named if name not in constants]
         self.given = named
+        versions = Versions(named)
         torch.manual_seed(program.seed if seed is None else seed)
         with contexts.enter(context):
             with self.witness.call():
@@ -274,7 +297,7 @@ class Executor:
                 for name, value in named
                 if isinstance(value, torch.Tensor) and value.requires_grad
             ]
-        self.given = None
+        self.given, self.counted = None, versions.counted()
         left = {**dict(named), **by_name}
         self.carried[number + 1] = copied(
             {name: left[source] for name, source in program.carry.items()}

@@ -2,17 +2,36 @@
 
 import contextlib
 import ctypes
+import gc
 import os
 import random
+import re
 import signal
+import stat
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from .compat.tensors import identity
 
 #: What a mode says that is none of torch's and that nobody has touched.
 AS_BEFORE = "as before"
 _LEAST = 5e-324
+#: What Python ignores unless it is told otherwise.
+_UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+#: What C++ writes to standard error of a warning that nobody of Python takes, such as one of an
+#: operator that a compiled graph calls past `torch`.
+_WRITTEN = re.compile(rb"^\[W[^\]\n]*\] Warning: (.*)$", re.MULTILINE)
+#: Where a warning of C++ says that it comes from.
+_FROM = re.compile(r" \((?:Triggered internally at|function) .*")
+#: How much of standard error is looked through for a call, in bytes.
+_MOST_WRITTEN = 1 << 20
+#: How many different warnings of a call are said, and how many are heard at all.
+_MOST_WARNINGS, _MOST_HEARD = 64, 4096
 _LIBC = ctypes.CDLL(None)
 
 
@@ -69,6 +88,105 @@ def _difference(before: object, now: object) -> str:
         ]
         return f"{', '.join(sorted(names)):.100} changed"
     return f"{before:.40}, now {now:.40}" if isinstance(before, str) else "another"
+
+
+class Versions:
+    """The versions that autograd counts of the inputs of a call: who keeps one for its backward
+    learns by them that it was written to since."""
+
+    def __init__(self, inputs: Iterable[tuple[str, Any]]) -> None:
+        """Not of those that share memory: views of one tensor share its version, and these are no
+        views, so that each has a version of its own, which torch cannot know to be one."""
+        tensors = [
+            (name, value)
+            for name, value in inputs
+            if isinstance(value, torch.Tensor) and not value.is_inference()
+        ]
+        sharing = Counter(identity(value.untyped_storage()) for _, value in tensors)
+        self._before = [
+            (name, value, value._version)
+            for name, value in tensors
+            if sharing[identity(value.untyped_storage())] == 1
+        ]
+
+    def counted(self) -> list[str]:
+        """Of which inputs it is another by now."""
+        return [name for name, value, before in self._before if value._version != before]
+
+
+class Listener:
+    """Hears what a program warns of, each time that it does, as somebody would see it who has not
+    changed Python's filters. Nothing of it is shown."""
+
+    def __init__(self) -> None:
+        self._heard: list[str] = []
+        self._written: int | None = None
+        self._put_back = contextlib.ExitStack()
+
+    def __enter__(self) -> "Listener":
+        put_back = self._put_back
+        if stat.S_ISREG(os.fstat(2).st_mode):
+            with contextlib.suppress(OSError):
+                self._written = os.open("/proc/self/fd/2", os.O_RDONLY)
+                put_back.callback(os.close, self._written)
+                os.lseek(self._written, 0, os.SEEK_END)
+        put_back.enter_context(warnings.catch_warnings())
+        warnings.resetwarnings()
+        for unseen in _UNSEEN:
+            warnings.simplefilter("ignore", unseen)
+        warnings.simplefilter("always", append=True)
+        warnings.showwarning = self._hear  # type: ignore[assignment]
+        # What C++ says once and for all may have been said before.
+        put_back.callback(torch.set_warn_always, torch.is_warn_always_enabled())
+        torch.set_warn_always(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._put_back.close()
+
+    def heard(self) -> list[str]:
+        """What was warned of since this was last asked, each warning once."""
+        if self._written is not None:
+            for line in _WRITTEN.findall(os.read(self._written, _MOST_WRITTEN)):
+                self._hear(line.decode(errors="replace"), UserWarning)
+            os.lseek(self._written, 0, os.SEEK_END)
+        heard = list(dict.fromkeys(self._heard))
+        self._heard.clear()
+        return heard[:_MOST_WARNINGS]
+
+    def _hear(self, message: Warning | str, category: type[Warning], *_: object) -> None:
+        if len(self._heard) < _MOST_HEARD:
+            first = (str(message).strip().splitlines() or [""])[0]
+            self._heard.append(f"{category.__name__}: {_FROM.sub('', first):.200}")
+
+
+class Memory:
+    """The memory of what calls were given and returned, which nobody should keep once the caller
+    has let go of it."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[dict, list[tuple[str, StorageWeakRef]]]] = []
+
+    def note(self, state: dict, values: Iterable[tuple[str, Any]]) -> None:
+        """Adds a call, in whose `state` is going to stand what became of its memory."""
+        self._calls.append((state, [*_memory_of(values)]))
+
+    def settle(self) -> None:
+        """Says so of all calls, once their values are let go of. What hangs in a cycle is nobody's:
+        the collector is asked where there is something left, and then once."""
+        if any(not weak.expired() for _, named in self._calls for _, weak in named):
+            gc.collect()
+        for state, named in self._calls:
+            kept = (name for name, weak in named if not weak.expired())
+            state["kept"] = list(dict.fromkeys(kept))
+        self._calls.clear()
+
+
+def _memory_of(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, StorageWeakRef]]:
+    for name, value in values:
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, torch.Tensor) and each.layout == torch.strided:
+                yield name, StorageWeakRef(each.untyped_storage())
 
 
 def observe_state(device: str, surroundings: Surroundings | None = None) -> dict:
