@@ -51,6 +51,7 @@ class LocalDriver : public Driver {
         stopped_(hooks.stopped),
         scheduler_(plan, engine, scheduler_options(settings, hooks), std::move(skip)) {
     scheduler_.on_note = std::move(hooks.on_note);
+    scheduler_.on_environment = std::move(hooks.on_environment);
     scheduler_.on_verdict = std::move(hooks.on_verdict);
   }
 

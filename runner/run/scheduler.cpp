@@ -325,13 +325,21 @@ void Scheduler::ask_for_decoys(Job& job, const Task& task, const Path& path) con
     job.parts.front().message["decoys"] = true;
 }
 
+void Scheduler::note_exit(const Path& path, const Observation& seen) {
+  if (seen.at_exit.empty() || !exits_told_.insert(path.name).second) return;
+  const std::string how = fmt::format("{}, after it had answered", seen.at_exit);
+  if (on_environment) on_environment("path " + path.name, {{"lacks a clean exit", how}});
+  if (on_note) on_note(fmt::format("the process of path {} {}", path.name, how));
+}
+
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   const PlanItem& item = plan_.items[pending.item];
   const Path& path = plan_.paths[item.path];
   Job job = path_job(*task, item.id, path);
   if (is_told_held(path)) job.held = task->held;
   ask_for_decoys(job, *task, path);
-  job.done = [this, task, &pending](Observation observation, double seconds) {
+  job.done = [this, task, &pending, &path](Observation observation, double seconds) {
+    note_exit(path, observation);
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;
     pending.golds = {};

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,9 @@ class Scheduler {
   /// Called with warnings that no verdict holds, such as tensors that cannot be saved.
   std::function<void(const std::string&)> on_note;
 
+  /// Called with what is to stand in the log of where the verdicts come from.
+  std::function<void(const std::string& name, const Json& values)> on_environment;
+
   /// Executes items, too, that were skipped until now.
   void add(const std::vector<std::size_t>& items);
   /// Begins what there is room for.  Call it until `done`, with Engine::step and `hear` in between.
@@ -88,6 +92,8 @@ class Scheduler {
   /// Executes a verdict's item in the other circumstances that its relations ask for.
   void submit_others(const TaskPtr& task, PendingVerdict& pending);
   void submit_other_eager(const TaskPtr& task, std::size_t index, RelationKind kind);
+  /// A path whose process breaks after it has answered: that is no verdict's.  Said once.
+  void note_exit(const Path& path, const Observation& seen);
   void ask_for_decoys(Job& job, const Task& task, const Path& path) const;
   void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
   /// Calls `then` once it is known whether the program of an instance is lowered.
@@ -142,8 +148,9 @@ class Scheduler {
   std::deque<std::size_t> waiting_;            ///< the first instances of graphs to be begun
   std::map<std::size_t, SharedGraph> graphs_;  ///< under way, by Instance::shared_graph
   std::vector<TaskPtr> finished_;
-  std::size_t draws_ = 0;  ///< until now, for the names of their folders
-  ThreadPool judges_;      ///< last: it ends before what it reads
+  std::set<std::string> exits_told_;  ///< paths
+  std::size_t draws_ = 0;             ///< until now, for the names of their folders
+  ThreadPool judges_;                 ///< last: it ends before what it reads
 };
 
 }  // namespace lockstep

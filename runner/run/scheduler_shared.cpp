@@ -72,7 +72,8 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
     part.message["calls"] = joined->calls;
   }
   ask_for_decoys(job, *sharers[0].task, path);
-  job.done = [this, sharers = std::move(sharers)](Observation observation, double seconds) {
+  job.done = [this, sharers = std::move(sharers), &path](Observation observation, double seconds) {
+    note_exit(path, observation);
     const std::size_t count = sharers.size();
     for (const Sharer& sharer : sharers)
       sharer.pending->seconds += seconds / static_cast<double>(count);

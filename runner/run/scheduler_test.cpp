@@ -180,6 +180,35 @@ TEST_F(Schedulers, ExecuteAPartSeveralTimes) {
                             {"bugs/1[rows=3]@cpu/good", {}}}));
 }
 
+TEST_F(Schedulers, AProcessThatBreaksWhenItExitsIsSaidOnceOfItsPath) {
+  const Plan made = plan({"good"});
+  FakeEngine engine(1, [&](const Job& job) {
+    Observation seen = returned(job);
+    if (is_of_path(job, "good")) seen.at_exit = "exited with 3";
+    return seen;
+  });
+  Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size()));
+  std::vector<std::string> said;
+  std::size_t conforming = 0;
+  scheduler.on_note = [&](const std::string& text) { said.push_back(text); };
+  scheduler.on_environment = [&](const std::string& name, const Json& values) {
+    said.push_back(name + " " + values.dump());
+  };
+  scheduler.on_verdict = [&](const Verdict& verdict) {
+    conforming += verdict.found.status == Status::conform;
+  };
+  while (!scheduler.done()) {
+    scheduler.advance();
+    engine.step(0.05);
+    while (scheduler.hear()) {
+    }
+  }
+  EXPECT_EQ(said, (std::vector<std::string>{
+                      R"(path good {"lacks a clean exit":"exited with 3, after it had answered"})",
+                      "the process of path good exited with 3, after it had answered"}));
+  EXPECT_EQ(conforming, 3U);
+}
+
 // What a path declares costs no execution: neither of its own, nor of eager where no path is left.
 TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   Plan made = plan({"good", "mine"});

@@ -42,7 +42,8 @@ FAULTS = {
     "take_a_thread": ("state_diverges", "mode threads: 2, compiled 3"),
     # Each of them is looked for below.
     "change_surroundings": ("state_diverges", "mode "),
-    "reuse_memory": ("conform", ""),  # every repetition has the same numbers; bugs/calls has others
+    # Every repetition has the same numbers; bugs/calls has others.
+    "reuse_memory": ("state_diverges", "memory: compiled keeps that of a, eager does not"),
     "raise_error": ("spurious_error", "the saboteur objects"),
     "ask_to_exit": ("spurious_error", "SystemExit"),
     "compile_error": ("internal_error", "the saboteur cannot compile"),
@@ -149,6 +150,14 @@ RELATIONS = {
 TRAINING = "skip_step update_twice decay_another keep_stale reuse_batch".split()
 
 
+class Verdicts(dict):
+    """By instance and path; and what the run says besides."""
+
+    def __init__(self, verdicts, environment, printed):
+        super().__init__(verdicts)
+        self.environment, self.printed = environment, printed
+
+
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
     """One run of everything, and its verdicts by instance and path."""
@@ -179,7 +188,8 @@ def verdicts(tmp_path_factory):
             *"""
                 accept mutate_and_raise leave_modes_and_raise fold_random fold_by_call keep_graph
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
-                other_branch drop_carry
+                other_branch drop_carry keep_input keep_output hide_write hush cry_out
+                abort_at_exit
             """.split(),
             *("depend_on_" + relation for relation in RELATIONS),
             *("train_" + fault for fault in (*TRAINING, "nudge_loss")),
@@ -216,7 +226,11 @@ def verdicts(tmp_path_factory):
     )
     assert result.returncode == 1, result.stdout + result.stderr
     record = json.loads((folder / "run" / "run.json").read_text())
-    return {(v["instance"].split("@")[0], v["path"]): v for v in record["verdicts"]}
+    return Verdicts(
+        {(v["instance"].split("@")[0], v["path"]): v for v in record["verdicts"]},
+        record["environment"],
+        result.stdout + result.stderr,
+    )
 
 
 def check(verdict, status, words=""):
@@ -225,6 +239,7 @@ def check(verdict, status, words=""):
     reasons = [
         verdict.get("reason", ""),
         *(f"{output['name']}: {output.get('reason', '')}" for output in verdict.get("outputs", [])),
+        *(each["reason"] for each in verdict.get("differences", [])),
     ]
     assert verdict["status"] in status.split("|"), verdict
     assert words.lower() in "\n".join(reasons).lower(), verdict
@@ -360,6 +375,16 @@ LEFT_BEHIND = {
         "state_diverges",
         "overwritten: y of call 1 changed while later calls ran",
     ),
+    ("bugs/writes", "nothing"): ("conform", ""),
+    ("bugs/writes", "keep-input"): (
+        "state_diverges",
+        "memory: compiled keeps that of w, eager does not, after repetition 1",
+    ),
+    ("bugs/writes", "keep-output"): ("state_diverges", "memory: compiled keeps that of v"),
+    ("bugs/writes", "hide-write"): (
+        "state_diverges",
+        "version: eager counts that w is written to, compiled does not, after repetition 1",
+    ),
     ("bugs/draws", "nothing"): ("conform", ""),
     ("bugs/draws", "draw"): ("state_diverges", "generator cpu: "),
     ("bugs/draws", "fold-random"): (
@@ -392,3 +417,23 @@ LEFT_BEHIND = {
 @pytest.mark.parametrize("case, path", LEFT_BEHIND)
 def test_what_a_call_leaves_behind_is_compared(verdicts, case, path):
     check(verdicts[case, path], *LEFT_BEHIND[case, path])
+
+
+def test_warnings_that_are_lost_or_added_are_said_and_fail_nothing(verdicts):
+    lost, added = (verdicts["bugs/writes", path] for path in ("hush", "cry-out"))
+    assert (lost["status"], added["status"]) == ("conform", "conform"), (lost, added)
+    warned = "UserWarning: var(): degrees of freedom is <= 0."
+    assert [each[: len(warned)] for each in lost["warnings"]["lost"]] == [warned]
+    assert "added" not in lost["warnings"] and "same" not in lost["warnings"]
+    assert added["warnings"] == {"same": 1, "added": ["UserWarning: the saboteur warns"]}
+    assert verdicts["bugs/writes", "nothing"]["warnings"] == {"same": 1}
+    assert "warnings" not in verdicts["bugs/sabotaged", "nothing"]
+
+
+def test_a_process_that_breaks_when_it_exits_is_said_of_its_path_alone(verdicts):
+    """Everything that it was asked it has answered."""
+    check(verdicts["bugs/writes", "abort-at-exit"], "conform")
+    how = "was ended by signal 6 when it exited, after it had answered"
+    assert verdicts.environment["path abort-at-exit"] == {"lacks a clean exit": how}
+    assert "path nothing" not in verdicts.environment
+    assert f"the process of path abort-at-exit {how}" in verdicts.printed

@@ -1,5 +1,7 @@
 """A part in a process of its own: what it is given and when, what it may hand over, how it ends."""
 
+import atexit
+import ctypes
 import os
 import signal
 import subprocess
@@ -9,6 +11,7 @@ import time
 import pytest
 import torch
 
+from lockstep_worker import cell as cell_module
 from lockstep_worker import namespaces
 from lockstep_worker.cell import Cell, Lost, places, write_all
 from lockstep_worker.decoys import Given, decoy_bytes, given_storages, storages_of
@@ -31,8 +34,8 @@ class Said:
 def started():
     cells = []
 
-    def start(body, hidden=()):
-        cells.append(Cell(body, 1, list(hidden)))
+    def start(body, hidden=(), exits=False):
+        cells.append(Cell(body, 1, list(hidden), exits))
         return cells[-1]
 
     yield start
@@ -107,6 +110,62 @@ def test_how_a_part_ends_is_known(started, end, status):
     with pytest.raises(Lost) as lost:
         started(lambda _: end()).finish(Said())
     assert lost.value.status & ~0x80 == status
+
+
+@pytest.mark.parametrize(
+    ("handler", "at_exit"),
+    [
+        (lambda: None, ""),
+        (lambda: 1 / 0, ""),  # Python prints it and exits with 0
+        (os.abort, f"was ended by signal {int(signal.SIGABRT)} when it exited"),
+        (lambda: os._exit(3), "exited with 3"),
+    ],
+)
+def test_how_a_part_exits_once_it_has_answered_is_no_end_of_it(started, handler, at_exit):
+    def body(_):
+        atexit.register(handler)
+        return {"a": 1}
+
+    for exits in (True, False):
+        cell = started(body, exits=exits)
+        assert cell.finish(Said()) == {"a": 1} and cell.at_exit == at_exit * exits
+
+
+def test_a_part_that_does_not_exit_is_ended(started, monkeypatch):
+    monkeypatch.setattr(cell_module, "_EXIT", 1)
+
+    def body(_):
+        atexit.register(time.sleep, 3600)
+        return {}
+
+    cell = started(body, exits=True)
+    cell.finish(Said())
+    assert cell.at_exit == "did not exit within 1 s"
+
+
+def test_destructors_of_c_run_and_those_of_the_starter_do_not(started, tmp_path):
+    libc = ctypes.CDLL(None)
+
+    def body(_):
+        # As a static object of a backend's shared object would.
+        getattr(libc, "__cxa_atexit")(ctypes.cast(libc.abort, ctypes.c_void_p), None, None)
+        return {}
+
+    def touch():
+        (tmp_path / "touched").touch()
+
+    atexit.register(touch)
+    try:
+        cell = started(body, exits=True)
+        cell.finish(Said())
+    finally:
+        atexit.unregister(touch)
+    assert "signal" in cell.at_exit and not (tmp_path / "touched").exists()
+
+
+def test_a_part_that_breaks_before_it_says_that_it_leaves_is_lost(started):
+    with pytest.raises(Lost):
+        started(lambda _: os.kill(os.getpid(), signal.SIGABRT), exits=True).finish(Said())
 
 
 def test_a_part_that_ends_in_silence_is_no_observation(started):

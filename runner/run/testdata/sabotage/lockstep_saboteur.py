@@ -3,6 +3,7 @@ tests can see that Lockstep finds it. Importing this module registers `lockstep_
 and, for a fault that is committed from the second execution on only,
 `lockstep_saboteur_second_<fault>`."""
 
+import atexit
 import ctypes
 import os
 import random
@@ -260,6 +261,31 @@ def change_surroundings(outputs, inputs):
         change()
 
 
+_kept: list = []
+
+
+def keep_input(outputs, inputs):
+    """Once, as who compiles on the first inputs and holds them."""
+    if not _kept:
+        _kept.append(inputs[0])
+
+
+def keep_output(outputs, inputs):
+    """In a cycle that nothing leads to but a list."""
+    holder = [outputs[0]]
+    holder.append(holder)
+    _kept.append(holder)
+
+
+def cry_out(outputs, inputs):
+    warnings.warn("the saboteur warns", stacklevel=1)
+
+
+def abort_at_exit(outputs, inputs):
+    if not _kept:
+        _kept.append(atexit.register(os.abort))
+
+
 _buffer: list = []
 
 
@@ -330,7 +356,7 @@ for _fault in (
     *(hang, segfault, abort, leave, leave_with_zero, ask_to_exit, be_killed, stop_itself),
     *(allocate, fail_to_allocate, write_half, lie_about_bytes, chatter, kill_the_worker, draw),
     *(lose_grad_mode, change_default_dtype, demand_determinism, take_a_thread, reuse_memory),
-    change_surroundings,
+    *(change_surroundings, keep_input, keep_output, cry_out, abort_at_exit),
     *map(
         second,
         (
@@ -375,6 +401,30 @@ def drop_carry(graph, examples):
                 scan(combine, init, [x[i : i + 1] for x in xs], more) for i in range(len(xs[0]))
             ]
             return (*parts[-1][:1], *(torch.cat(each) for each in list(zip(*parts))[1:]))
+
+    return run
+
+
+@register_backend(name="lockstep_saboteur_hide_write")
+def hide_write(graph, examples):
+    """Writes to inputs behind autograd's back."""
+
+    def run(*inputs):
+        copies = [value.clone() for value in inputs]
+        outputs = graph.forward(*copies)
+        for value, copy in zip(inputs, copies):
+            value.data.copy_(copy)
+        return outputs
+
+    return run
+
+
+@register_backend(name="lockstep_saboteur_hush")
+def hush(graph, examples):
+    def run(*inputs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return graph.forward(*inputs)
 
     return run
 

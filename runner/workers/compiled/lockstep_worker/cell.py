@@ -2,6 +2,7 @@
 brings and executes nothing: it hands inputs over when they are due, and takes what comes out of the
 process through descriptors, never through memory or folders that both see."""
 
+import atexit
 import contextlib
 import ctypes
 import json
@@ -27,6 +28,8 @@ MOST_WORDS = 16 << 20
 _ALIGNMENT = 64
 _PR_SET_PDEATHSIG = 1
 _INTERNAL = 70
+#: Seconds that a process may take to exit.
+_EXIT = 5
 
 
 class Lost(Exception):
@@ -64,6 +67,11 @@ class Inside:
         self._wire.say({"type": "called", "call": call})
         self._hear()
 
+    def leave(self) -> None:
+        """Says that everything is handed over, and that the process exits now."""
+        with contextlib.suppress(BrokenPipeError):
+            self._wire.say({"type": "leaves"})
+
     def wait(self) -> None:
         """Waits until the part may begin."""
         self._hear()
@@ -77,9 +85,12 @@ class Cell:
     """The starter's side of one part. It is forked at once, so that it has none of the memory of
     parts that are executed before it, and waits for `finish`."""
 
-    def __init__(self, body: Callable[[Inside], dict], run: object, hidden: list[str]) -> None:
+    def __init__(
+        self, body: Callable[[Inside], dict], run: object, hidden: list[str], exits: bool = False
+    ) -> None:
         """`body` gives the words that are handed over. `hidden`: folders that the process is not to
-        see, where this machine lets that be."""
+        see, where this machine lets that be. `exits`: whether it runs what was registered in it for
+        its exit."""
         self.files = {name: os.memfd_create(name) for name in ("words", "bytes", "inputs", "trace")}
         ours, theirs = socket.socketpair()
         self._link = ours
@@ -92,11 +103,14 @@ class Cell:
                 if hidden:
                     with contextlib.suppress(OSError):  # the environment of the run says so
                         namespaces.hide(hidden, os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
-                _execute(body, Inside(theirs.fileno(), run, self.files))
+                _execute(body, Inside(theirs.fileno(), run, self.files), exits)
             finally:
                 os._exit(_INTERNAL)
         theirs.close()
         self._rusage: Any = None
+        self._leaves = False
+        #: How it ended after it had handed over, where that is not as it should.
+        self.at_exit = ""
 
     def finish(
         self,
@@ -111,7 +125,9 @@ class Cell:
         self._serve(stage, hand_over, after)
         _, status, self._rusage = os.wait4(self.pid, 0)
         if status != 0:
-            raise Lost(status)
+            if not self._leaves:
+                raise Lost(status)
+            self.at_exit = _end_of(status)
         return self._words()
 
     @property
@@ -153,6 +169,9 @@ class Cell:
         if kind == "stage" and message.get("stage") in STAGES:
             stage(message["stage"])
             return
+        if kind == "leaves":
+            self._leaves = True
+            return
         if kind == "inputs" and type(message.get("call")) is int:
             hand_over(self.files["inputs"], message["call"])
         elif kind == "called" and type(message.get("call")) is int:
@@ -188,8 +207,10 @@ def _close_all_but(kept: set[int]) -> None:
                 os.close(int(name))
 
 
-def _execute(body: Callable[[Inside], dict], inside: Inside) -> None:
+def _execute(body: Callable[[Inside], dict], inside: Inside, exits: bool) -> None:
     """Executes a part in the process that is its own, and ends it."""
+    if exits:
+        _forget_exit_handlers()
     try:
         inside.wait()
         words = body(inside)
@@ -206,7 +227,35 @@ def _execute(body: Callable[[Inside], dict], inside: Inside) -> None:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
+    if exits:
+        inside.leave()
+        _run_exit_handlers()
     os._exit(0)
+
+
+def _forget_exit_handlers() -> None:
+    """Lets an exit run what is registered from now on, and none of what is there already: the
+    handlers of C run from the last one to the first, and the one that is added here ends it."""
+    atexit._clear()
+    libc = ctypes.CDLL(None)
+    getattr(libc, "__cxa_atexit")(ctypes.cast(libc._exit, ctypes.c_void_p), None, None)
+
+
+def _run_exit_handlers() -> None:
+    """Ends this process as Python and C do; by SIGALRM, where that takes too long."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_EXIT)
+    with contextlib.suppress(Exception):  # Python, too, prints it and goes on
+        atexit._run_exitfuncs()
+    ctypes.PyDLL(None).exit(0)  # with the lock of the interpreter, which a destructor may want
+
+
+def _end_of(status: int) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"exited with {os.WEXITSTATUS(status)}"
+    if os.WTERMSIG(status) == signal.SIGALRM:
+        return f"did not exit within {_EXIT} s"
+    return f"was ended by signal {os.WTERMSIG(status)} when it exited"
 
 
 def _named(error: BaseException) -> str:

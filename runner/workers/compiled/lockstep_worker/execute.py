@@ -187,6 +187,8 @@ class Execution:
             said = {key: value for key, value in words["proof"].items() if key in SAID}
             proof = said | self._proof(result, known, cell, words, handing)
         observation |= {**result, "proof": proof}
+        if cell.at_exit:
+            observation["at_exit"] = cell.at_exit
 
     def _proof(
         self, result: dict, eager: Counter | None, cell: Cell, words: dict, handing: "Handing"
@@ -239,8 +241,10 @@ class Execution:
         return error["class"] if error is not None and error["stage"] == "trace" else None
 
     @contextmanager
-    def _started(self, part: Part, hidden: list[str] | None = None) -> Iterator[Cell]:
-        cell = Cell(part, self.request["run"], hidden or [])
+    def _started(
+        self, part: Part, hidden: list[str] | None = None, exits: bool = False
+    ) -> Iterator[Cell]:
+        cell = Cell(part, self.request["run"], hidden or [], exits)
         try:
             yield cell
         finally:
@@ -262,9 +266,9 @@ class Execution:
         adopt_orphans()
         told = {key: value for key, value in self.request.items() if key not in ("out", "before")}
         told["storages"] = [{"bytes": size} for size in sizes_of(self.request.get("storages", []))]
-        hidden = self._hidden if is_anothers(self.request["path"]) else []
+        on_trial = is_anothers(self.request["path"])
         part = Compiled(told, self._threads, self._digests, known)
-        with self._started(part, hidden) as cell:
+        with self._started(part, self._hidden if on_trial else [], on_trial) as cell:
             yield cell
 
     def _finish(self, cell: Cell, handing: "Handing | None" = None) -> dict:
