@@ -116,6 +116,10 @@ TEST(LeftBehind, MemoryThatThePathAloneKeepsIsFound) {
   EXPECT_EQ(judge_under(left(keeps), left(keeps), "bits").status, Status::conform);
   EXPECT_EQ(judge_under(left(keeps), left(nothing), "bits").status, Status::conform);
   EXPECT_EQ(judge_under(left(kState), left(keeps), "bits").status, Status::conform);
+  Observation last = left(nothing);  // who holds what it was given last until it is given more
+  ASSERT_GT(last.repetitions.size(), 1U);
+  last.repetitions.back().back().state = keeps;
+  EXPECT_EQ(judge_under(left(nothing), last, "bits").status, Status::conform);
 }
 
 TEST(LeftBehind, AnEagerThatDiffersInPythonIsTheHarness) {

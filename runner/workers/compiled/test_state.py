@@ -195,6 +195,14 @@ def test_memory_that_stays_is_named_and_a_cycle_is_none():
     assert state == {"kept": ["x"]} and other == {"kept": []} and held.numel() == 3
 
 
+def test_memory_that_a_program_closes_over_may_stay():
+    memory, weight, kept = Memory(), torch.ones(3), torch.ones(3)
+    state: dict = {}
+    memory.note(state, [("w", weight), ("y", weight[1:]), ("z", [kept])], [weight])
+    memory.settle()
+    assert state == {"kept": ["z"]} and weight.numel() == kept.numel()
+
+
 def test_warnings_are_heard_each_time_and_the_filters_are_put_back():
     filters, showwarning = list(warnings.filters), warnings.showwarning
     with Listener() as listener:

@@ -192,7 +192,7 @@ class Executor:
                         described["warnings"] = heard
                     state = observe_state(program.device, surroundings)
                     state["versions"] = self.counted
-                    memory.note(state, [*left[1], *left[0]])
+                    memory.note(state, [*left[1], *left[0]], self._closed_over(scope))
                     runs[-1]["calls"].append({**described, "state": state})
                     del left
         except (Fault, Malformed, Unsupported, Rehearsal):
@@ -220,6 +220,12 @@ class Executor:
         self._let_go(scope)
         memory.settle()
         return {"outcome": "returned", "runs": runs, "error": None, "reason": None}
+
+    def _closed_over(self, scope: dict) -> list[torch.Tensor]:
+        """What the program knows without being given it."""
+        source = self.program.source
+        names = (*source.captured, *source.constants.values())
+        return [scope[name] for name in names if isinstance(scope.get(name), torch.Tensor)]
 
     def _let_go(self, scope: dict) -> None:
         """Lets go of what the last call was given."""

@@ -167,9 +167,11 @@ class Memory:
     def __init__(self) -> None:
         self._calls: list[tuple[dict, list[tuple[str, StorageWeakRef]]]] = []
 
-    def note(self, state: dict, values: Iterable[tuple[str, Any]]) -> None:
-        """Adds a call, in whose `state` is going to stand what became of its memory."""
-        self._calls.append((state, [*_memory_of(values)]))
+    def note(self, state: dict, values: Iterable[tuple[str, Any]], known: Iterable = ()) -> None:
+        """Adds a call, in whose `state` is going to stand what became of its memory. Not of that of
+        `known`, which who compiles may keep: tensors that a program closes over."""
+        kept = {identity(each.untyped_storage()) for each in known}
+        self._calls.append((state, [*_memory_of(values, kept)]))
 
     def settle(self) -> None:
         """Says so of all calls, once their values are let go of. What hangs in a cycle is nobody's:
@@ -182,11 +184,15 @@ class Memory:
         self._calls.clear()
 
 
-def _memory_of(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, StorageWeakRef]]:
+def _memory_of(
+    values: Iterable[tuple[str, Any]], but: set[int]
+) -> Iterator[tuple[str, StorageWeakRef]]:
     for name, value in values:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, torch.Tensor) and each.layout == torch.strided:
-                yield name, StorageWeakRef(each.untyped_storage())
+                storage = each.untyped_storage()
+                if identity(storage) not in but:
+                    yield name, StorageWeakRef(storage)
 
 
 def observe_state(device: str, surroundings: Surroundings | None = None) -> dict:
