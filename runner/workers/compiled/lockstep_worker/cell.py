@@ -2,7 +2,6 @@
 brings and executes nothing: it hands inputs over when they are due, and takes what comes out of the
 process through descriptors, never through memory or folders that both see."""
 
-import atexit
 import contextlib
 import ctypes
 import json
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import namespaces
+from .compat import exit_handlers
 from .problems import Fault, Malformed
 from .wire import Lines, Stages, Wire
 
@@ -210,7 +210,7 @@ def _close_all_but(kept: set[int]) -> None:
 def _execute(body: Callable[[Inside], dict], inside: Inside, exits: bool) -> None:
     """Executes a part in the process that is its own, and ends it."""
     if exits:
-        _forget_exit_handlers()
+        exit_handlers.forget()
     try:
         inside.wait()
         words = body(inside)
@@ -229,25 +229,15 @@ def _execute(body: Callable[[Inside], dict], inside: Inside, exits: bool) -> Non
         sys.stderr.flush()
     if exits:
         inside.leave()
-        _run_exit_handlers()
+        _exit()
     os._exit(0)
 
 
-def _forget_exit_handlers() -> None:
-    """Lets an exit run what is registered from now on, and none of what is there already: the
-    handlers of C run from the last one to the first, and the one that is added here ends it."""
-    atexit._clear()
-    libc = ctypes.CDLL(None)
-    getattr(libc, "__cxa_atexit")(ctypes.cast(libc._exit, ctypes.c_void_p), None, None)
-
-
-def _run_exit_handlers() -> None:
+def _exit() -> None:
     """Ends this process as Python and C do; by SIGALRM, where that takes too long."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_EXIT)
-    with contextlib.suppress(Exception):  # Python, too, prints it and goes on
-        atexit._run_exitfuncs()
-    ctypes.PyDLL(None).exit(0)  # with the lock of the interpreter, which a destructor may want
+    exit_handlers.leave()
 
 
 def _end_of(status: int) -> str:

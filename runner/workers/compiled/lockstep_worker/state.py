@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from .compat.tensors import identity
+from .compat.tensors import identity, version
 
 #: What a mode says that is none of torch's and that nobody has touched.
 AS_BEFORE = "as before"
@@ -104,14 +104,14 @@ class Versions:
         ]
         sharing = Counter(identity(value.untyped_storage()) for _, value in tensors)
         self._before = [
-            (name, value, value._version)
+            (name, value, version(value))
             for name, value in tensors
             if sharing[identity(value.untyped_storage())] == 1
         ]
 
     def counted(self) -> list[str]:
         """Of which inputs it is another by now."""
-        return [name for name, value, before in self._before if value._version != before]
+        return [name for name, value, before in self._before if version(value) != before]
 
 
 class Listener:

@@ -12,6 +12,11 @@ def set_conj_neg(tensor: torch.Tensor, conj: bool, neg: bool) -> None:
         torch._C._set_neg(tensor, True)
 
 
+def version(tensor: torch.Tensor) -> int:
+    """How often it, or what it is a view of, was written to, as autograd counts."""
+    return tensor._version
+
+
 def identity(storage: torch.UntypedStorage) -> int:
     """A number that two storages have in common only if they are one. Addresses do not tell: that
     of every empty storage is 0."""
