@@ -157,6 +157,12 @@ class Suite:
         )
 
     def start(self, *arguments, ignore=None):
+        def prepare():
+            # Who starts the tests by `nohup` ignores it, which a run inherits.
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            if ignore:
+                signal.signal(ignore, signal.SIG_IGN)
+
         return subprocess.Popen(
             [self.binary, *arguments],
             env=self.environment(),
@@ -164,7 +170,7 @@ class Suite:
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.root,
-            preexec_fn=(lambda: signal.signal(ignore, signal.SIG_IGN)) if ignore else None,
+            preexec_fn=prepare,
         )
 
     def golden(self, name, text):
