@@ -93,10 +93,10 @@ class LeftBehind {
                        compiled.state.modes.at(name), after));
     }
     // Who counts more writes than eager harms nobody: batch_norm of eager counts none of its own.
-    if (const std::string names = only_in(eager.state.versions, compiled.state.versions);
-        !names.empty())
+    if (const std::string unseen = only_in(written_as_in(eager, compiled), compiled.state.versions);
+        !unseen.empty())
       note(r, "version",
-           fmt::format("eager counts that {} is written to, compiled does not, {}", names, after));
+           fmt::format("eager counts that {} is written to, compiled does not, {}", unseen, after));
     // An interpreter of graphs may hold what it was given last until it is given more.
     const std::string names = only_in(compiled.state.kept, eager.state.kept);
     if (!names.empty() && !is_last(r, c))
@@ -111,14 +111,10 @@ class LeftBehind {
 
   void read_again(std::size_t r, std::size_t c, std::string_view prefix, const NamedValues& values,
                   const NamedValues& eager_again, const NamedValues& again) {
-    const auto find = [](const NamedValues& all, const std::string& name) {
-      return std::find_if(all.begin(), all.end(),
-                          [&](const auto& value) { return value.first == name; });
-    };
     for (const auto& [name, value] : again) {
       // What eager changes, too, the program may change.
-      const auto before = find(values, name);
-      if (find(eager_again, name) != eager_again.end() || before == values.end() ||
+      const auto before = find_value(values, name);
+      if (find_value(eager_again, name) != eager_again.end() || before == values.end() ||
           same_bits(before->second, value)) {
         continue;
       }
@@ -126,6 +122,26 @@ class LeftBehind {
            fmt::format("{}{} of {} changed while {} ran", prefix, name,
                        place(r, c, eager_.repetitions.front().size()), later(r, c)));
     }
+  }
+
+  /// The inputs that eager counts as written to and that the path left with the same bytes: a write
+  /// that is lost or wrong is told as that.
+  static Names written_as_in(const CallResult& eager, const CallResult& compiled) {
+    Names names = eager.state.versions;
+    if (names) {
+      std::erase_if(*names, [&](const std::string& name) {
+        const auto expected = find_value(eager.inputs, name);
+        const auto made = find_value(compiled.inputs, name);
+        return expected == eager.inputs.end() || made == compiled.inputs.end() ||
+               !same_bits(expected->second, made->second);
+      });
+    }
+    return names;
+  }
+
+  static NamedValues::const_iterator find_value(const NamedValues& all, const std::string& name) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const auto& value) { return value.first == name; });
   }
 
   bool is_last(std::size_t r, std::size_t c) const {

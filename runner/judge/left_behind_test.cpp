@@ -89,20 +89,37 @@ TEST(LeftBehind, AGeneratorInAnotherStateIsFound) {
   EXPECT_EQ(judge(request).status, Status::conform);
 }
 
+/// With inputs that are written to.
+Observation wrote(const ProcessState& state, float w = 1) {
+  Observation observation = left(state);
+  for (Repetition& repetition : observation.repetitions)
+    repetition.front().inputs = {{"w", tensor("float32", {w})}, {"x", tensor("float32", {2})}};
+  return observation;
+}
+
 TEST(LeftBehind, AWriteThatIsNotCountedIsFoundAndOneThatEagerDoesNotCountIsNone) {
   ProcessState counted = kState, nothing = kState;
   counted.versions = {{"w", "x"}};
   nothing.versions = std::vector<std::string>();
-  const Findings found = judge_under(left(counted), left(nothing), "bits");
+  const Findings found = judge_under(wrote(counted), wrote(nothing), "bits");
   EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_EQ(found.reason,
             "version: eager counts that w (and 1 more) is written to, compiled does not, after "
             "repetition 1");
   EXPECT_EQ(fingerprint_of(found), "relu:version");
   nothing.versions = {{"x"}};
-  EXPECT_THAT(judge_under(left(counted), left(nothing), "bits").reason, HasSubstr("that w is"));
-  EXPECT_EQ(judge_under(left(nothing), left(counted), "bits").status, Status::conform);
-  EXPECT_EQ(judge_under(left(counted), left(kState), "bits").status, Status::conform);
+  EXPECT_THAT(judge_under(wrote(counted), wrote(nothing), "bits").reason, HasSubstr("that w is"));
+  EXPECT_EQ(judge_under(wrote(nothing), wrote(counted), "bits").status, Status::conform);
+  EXPECT_EQ(judge_under(wrote(counted), wrote(kState), "bits").status, Status::conform);
+}
+
+TEST(LeftBehind, AWriteThatIsLostIsNotCountedEitherAndToldOnce) {
+  ProcessState counted = kState, nothing = kState;
+  counted.versions = {{"w"}};
+  nothing.versions = std::vector<std::string>();
+  const Findings found = judge_under(wrote(counted), wrote(nothing, 3), "bits");
+  EXPECT_EQ(found.status, Status::mutation_diverges);
+  EXPECT_EQ(found.differences.size(), 1u);
 }
 
 TEST(LeftBehind, MemoryThatThePathAloneKeepsIsFound) {
