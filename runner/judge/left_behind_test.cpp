@@ -161,6 +161,10 @@ TEST(LeftBehind, AResultThatALaterCallOverwritesIsFound) {
   EXPECT_EQ(found.status, Status::state_diverges);
   EXPECT_EQ(found.reason, "overwritten: y of call 1 changed while call 2 ran");
   EXPECT_EQ(fingerprint_of(found), "relu:overwritten");
+  Observation lets_go = calls();
+  lets_go.repetitions[0][0].state.kept = std::vector<std::string>();
+  compiled.repetitions[0][0].state.kept = {{"y"}};  // where it is overwritten
+  EXPECT_EQ(judge_under(lets_go, compiled, "bits").differences, found.differences);
   compiled.repetitions[0][0].outputs_again = {{"y", ScalarValue{}}};  // its memory is gone
   EXPECT_EQ(judge_under(calls(), compiled, "bits").status, Status::state_diverges);
   compiled.repetitions[0][0].outputs_again = {{"y", y}};  // other bytes than the view has
