@@ -241,7 +241,7 @@ def simulate(given, folder):
             f"{100 * (found['makespan'] / ideal - 1):+.1f} %"
         )
         tell(f"cluster, makespan in ideals, {name}", found["makespan"] / ideal, "less")
-        far = far or (bool(more) and found["makespan"] > 1.25 * ideal)
+        far = far or (bool(more) and found["makespan"] > 1.1 * ideal)
     return 1 if far else 0
 
 
