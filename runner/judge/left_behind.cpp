@@ -117,9 +117,9 @@ class LeftBehind {
                   const NamedValues& eager_again, const NamedValues& again) {
     for (const auto& [name, value] : again) {
       // What eager changes, too, the program may change.
-      const auto before = find_value(values, name);
-      if (find_value(eager_again, name) != eager_again.end() || before == values.end() ||
-          same_bits(before->second, value)) {
+      const DataValue* before = find_value(values, name);
+      if (find_value(eager_again, name) != nullptr || before == nullptr ||
+          same_bits(*before, value)) {
         continue;
       }
       note(r, "overwritten",
@@ -134,18 +134,12 @@ class LeftBehind {
     Names names = eager.state.versions;
     if (names) {
       std::erase_if(*names, [&](const std::string& name) {
-        const auto expected = find_value(eager.inputs, name);
-        const auto made = find_value(compiled.inputs, name);
-        return expected == eager.inputs.end() || made == compiled.inputs.end() ||
-               !same_bits(expected->second, made->second);
+        const DataValue* expected = find_value(eager.inputs, name);
+        const DataValue* made = find_value(compiled.inputs, name);
+        return expected == nullptr || made == nullptr || !same_bits(*expected, *made);
       });
     }
     return names;
-  }
-
-  static NamedValues::const_iterator find_value(const NamedValues& all, const std::string& name) {
-    return std::find_if(all.begin(), all.end(),
-                        [&](const auto& value) { return value.first == name; });
   }
 
   bool is_last(std::size_t r, std::size_t c) const {

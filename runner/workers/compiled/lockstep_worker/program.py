@@ -223,14 +223,13 @@ class Executor:
 
     def _closed_over(self, scope: dict) -> list[torch.Tensor]:
         """What the program knows without being given it."""
-        source = self.program.source
-        names = (*source.captured, *source.constants.values())
+        names = self.program.source.closed_over
         return [scope[name] for name in names if isinstance(scope.get(name), torch.Tensor)]
 
     def _let_go(self, scope: dict) -> None:
         """Lets go of what the last call was given."""
         self.carried.clear()
-        for name in (*self.program.source.captured, *self.program.source.constants.values()):
+        for name in self.program.source.closed_over:
             scope.pop(name, None)
 
     def _goes_on(self) -> bool:

@@ -70,6 +70,11 @@ class Source:
     #: Whether there is a function `beside`.
     beside: bool = False
 
+    @property
+    def closed_over(self) -> tuple[str, ...]:
+        """The global names of tensors that the text knows without being given them."""
+        return (*self.captured, *self.constants.values())
+
 
 def float_text(value: object) -> str:
     """A float of the protocol as text that Python reads back to the same bits (`nan` without its
