@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -127,6 +128,79 @@ def test_a_trial_that_ends_its_process_has_failed_and_the_others_go_on():
     assert trials.lacking((good, bad, good._replace(name="after"))) == {
         bad: "it ended the process with signal 9"
     }
+
+
+# What is remembered -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """How often the trials were made, of which all work until `failing` has something."""
+    from lockstep_worker import trials
+
+    class Tried:
+        times, failing = 0, {}
+
+    def lacking():
+        Tried.times += 1
+        return Tried.failing
+
+    monkeypatch.setattr(trials, "lacking", lacking)
+    return Tried
+
+
+def test_trials_that_all_worked_are_not_made_again(tmp_path, tried):
+    from lockstep_worker.trials import remembered
+
+    assert remembered.failing(str(tmp_path), []) == {}
+    assert remembered.failing(str(tmp_path), []) == {}
+    assert tried.times == 1
+
+
+def test_a_trial_that_fails_is_made_at_every_start(tmp_path, tried):
+    from lockstep_worker import trials
+    from lockstep_worker.trials import remembered
+
+    tried.failing = {trials.TRIALS[0]: "no"}
+    assert remembered.failing(str(tmp_path), []) == tried.failing
+    assert remembered.failing(str(tmp_path), []) == tried.failing
+    assert tried.times == 2 and list(tmp_path.iterdir()) == []
+
+
+def test_a_module_or_a_library_that_was_edited_is_tried_again(tmp_path, tried, monkeypatch):
+    from lockstep_worker.trials import remembered
+
+    cache, module, library = tmp_path / "cache", tmp_path / "module.py", tmp_path / "library.so"
+    cache.mkdir()
+    for file in (module, library):
+        file.write_text("one", encoding="utf-8")
+    loaded = types.ModuleType("module_of_a_test")
+    loaded.__file__ = str(module)
+    monkeypatch.setitem(sys.modules, loaded.__name__, loaded)
+    for changed in (None, module, library):
+        if changed:
+            changed.write_text("another", encoding="utf-8")
+        for _ in range(2):
+            remembered.failing(str(cache), [str(library)])
+    assert tried.times == 3
+
+
+def test_a_library_that_could_be_loaded_is_not_loaded_again(tmp_path, monkeypatch):
+    from torch._inductor.cpu_vec_isa import VecISA
+
+    from lockstep_worker.compat import inductor
+
+    asked = []
+
+    def load(self, library):
+        asked.append(library)
+        return "good" in library
+
+    monkeypatch.setattr(VecISA, "_probe_load", load)
+    inductor.remember_loads()
+    for name, loads in (("good.so", True), ("bad.so", False)) * 2:
+        assert VecISA()._probe_load(str(tmp_path / name)) is loads
+    assert [os.path.basename(library) for library in asked] == ["good.so", "bad.so", "bad.so"]
 
 
 # A torch whose source says it otherwise -----------------------------------------------------------

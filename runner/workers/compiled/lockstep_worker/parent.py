@@ -15,6 +15,8 @@ from .wire import Lines, Wire, shorten
 PROTOCOL = 2
 #: How many children may run at once; the runner decides how many do.
 CONCURRENT = 64
+#: Collapsing pages costs as much as it saves in about this many forks.
+_FORKS = 48
 
 
 class Parent:
@@ -27,6 +29,7 @@ class Parent:
         self.hello: dict | None = None
         self.stopping = False
         self.cache: str | None = None
+        self.forks = 0
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -125,6 +128,7 @@ class Parent:
         from .compat.accelerator import no_accelerator
         from .compat.device import adopt
         from .configure import load_module
+        from .trials import remembered
 
         pins.pin()
         torch.set_num_threads(1)
@@ -145,7 +149,7 @@ class Parent:
             )
         warmup.warm(self.cache)
         warmup.check_single_threaded()
-        lacks = trials.settle(trials.lacking())
+        lacks = trials.settle(remembered.failing(self.cache, libraries))
         message["watches"] = "lacks execution" not in lacks
         from .execute import MODES  # the warm-up has imported it
 
@@ -179,9 +183,12 @@ class Parent:
             )
             self.wire.say({"type": "ended", "run": run, "exit": 64, "error": problem})
             return
-        from . import child, warmup
+        from . import child, pages, warmup
 
         warmup.check_single_threaded()
+        self.forks += 1
+        if self.forks == _FORKS:
+            pages.collapse()
         parent = os.getpid()
         go, started = os.pipe()
         try:

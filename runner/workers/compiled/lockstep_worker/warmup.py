@@ -9,7 +9,6 @@ import threading
 import warnings
 from typing import Any
 
-from . import pages
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator
 
@@ -27,11 +26,10 @@ def warm(cache: str) -> None:
     # initialises CUDA.
     with no_accelerator():
         _import_and_compile(cache)
-    gc.collect()
-    # What exists now is shared with every child; the collector would write to its pages.
+    # What exists now is shared with every child; the collector would write to its pages. The few MB
+    # that it could free cost half a second.
     gc.freeze()
     gc.enable()  # for the children: the parent leaves it out while it imports
-    pages.collapse()
 
 
 def _import_and_compile(cache: str) -> None:
@@ -52,6 +50,7 @@ def _import_and_compile(cache: str) -> None:
         inductor.no_progress_threads,
         lambda: inductor.place_headers(cache),
         inductor.atomic_builds,
+        inductor.remember_loads,
         dynamo.no_guard_profiling,
     ):
         with contextlib.suppress(ImportError, AttributeError):

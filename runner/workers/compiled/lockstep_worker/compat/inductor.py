@@ -25,6 +25,8 @@ _MODULES = (
     "torch._inductor.metrics",
 )
 _HEADERS = "precompiled_headers"
+#: What stands behind the name of a library that could be loaded.
+_LOADS = ".loads"
 
 
 def import_all() -> None:
@@ -217,6 +219,25 @@ def cpp_compiler() -> str:
     import torch._inductor.cpp_builder as builder
 
     return str(builder.get_cpp_compiler())
+
+
+def remember_loads() -> None:
+    """Remembers of each library by which Inductor tries what the processor can do that it could be
+    loaded: it starts a Python for each of them, every time. What cannot is tried again."""
+    from torch._inductor.cpu_vec_isa import VecISA
+
+    load = VecISA._probe_load
+
+    def load_once(self: Any, library: str) -> bool:
+        if os.path.exists(library + _LOADS):
+            return True
+        loads = load(self, library)
+        if loads:
+            with contextlib.suppress(OSError):
+                os.close(os.open(library + _LOADS, os.O_CREAT | os.O_WRONLY, 0o644))
+        return loads
+
+    VecISA._probe_load = load_once
 
 
 def atomic_builds() -> None:

@@ -1,0 +1,37 @@
+"""That every trial worked, remembered beside what the compiler has cached: they take a second of
+each start, and try what does not change."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import sys
+
+from .trial import Trial
+
+
+def mark(cache: str, libraries: list[str]) -> str:
+    """The file in the cache directory that stands for trials that all worked: with this kernel, and
+    with the files of all modules and `libraries` as they are now. Of a torch that somebody edits
+    nothing is remembered."""
+    digest = hashlib.sha256(platform.release().encode())
+    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    for file in sorted({*filter(None, files), *libraries}):
+        with contextlib.suppress(OSError):
+            seen = os.stat(file)
+            digest.update(f"\0{file}\0{seen.st_mtime_ns}\0{seen.st_size}".encode())
+    return os.path.join(cache, f"tried-{digest.hexdigest()[:16]}")
+
+
+def failing(cache: str, libraries: list[str]) -> dict[Trial, str]:
+    """What `lacking` says, or nothing where all of it is remembered to have worked."""
+    from . import lacking
+
+    file = mark(cache, libraries)
+    if os.path.exists(file):
+        return {}
+    failed = lacking()
+    if not failed:
+        with contextlib.suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o644))
+    return failed
