@@ -1,5 +1,7 @@
 #include "run/operators.h"
 
+#include <algorithm>
+
 #include "base/launcher.h"
 #include "base/spawn.h"
 #include "engine/scratch.h"
@@ -30,14 +32,17 @@ std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSetting
     Json modules;
     std::vector<std::pair<std::string, std::string>> environment;
     bool own = false;  ///< the user's; a path whose modules are not there is absent
+    bool operator==(const Question&) const = default;
   };
   std::vector<Question> questions;
   if (!settings.files.modules.empty())
     questions.push_back({settings.files.modules, {python_path(settings)}, true});
   for (const Path& path : paths) {
     Json modules = path.declared.value("import", Json::array());
-    if (path.worker == "compiled" && !modules.empty())
-      questions.push_back({std::move(modules), worker_of(path, settings).environment});
+    if (path.worker != "compiled" || modules.empty()) continue;
+    Question question{std::move(modules), worker_of(path, settings).environment};
+    if (std::find(questions.begin(), questions.end(), question) == questions.end())
+      questions.push_back(std::move(question));
   }
   if (questions.empty()) return nullptr;
   const auto ask = [python = settings.python, libraries = settings.files.libraries,

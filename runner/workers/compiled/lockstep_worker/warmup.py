@@ -60,6 +60,7 @@ def _import_and_compile(cache: str) -> None:
         h = x.to(torch.float16).to(torch.float32)
         return torch.relu(h @ y).sum(dim=1), h.exp() + 1
 
+    gc.freeze()  # Dynamo collects after each compilation
     with named_header():
         # A graph with gradients too, unless that starts threads, which a fork would lose. Never a
         # real backward.
