@@ -79,6 +79,9 @@ class Engine {
   virtual const Json* hello_of(const WorkerSpec& spec) const = 0;
   /// Why a worker cannot be used, or empty.
   virtual std::string failure_of(const WorkerSpec& spec) const = 0;
+  /// Asks a worker that nobody needs any more to exit, and waits a few seconds; how it ended where
+  /// that was not well, or empty. It is started again for who needs it after all.
+  virtual std::string dismiss(const WorkerSpec& spec) = 0;
   /// Drops the queue and kills what runs; callbacks of these jobs are not called.
   virtual void abandon() = 0;
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ class FakeEngine : public Engine {
       : jobs_(jobs), answer_(std::move(answer)), hello_(std::move(hello)) {}
 
   void warm_up(const WorkerSpec&) override {}
+  std::string dismiss(const WorkerSpec& spec) override { return exits[spec.name]; }
   void submit(Job job) override {
     const auto after =
         std::upper_bound(queue_.begin(), queue_.end(), job.order,
@@ -69,6 +71,9 @@ class FakeEngine : public Engine {
     queue_.clear();
     running_.clear();
   }
+
+  /// How a worker ends when it is dismissed, by its name.
+  std::map<std::string, std::string> exits;
 
  private:
   std::size_t jobs_;

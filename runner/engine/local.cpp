@@ -21,6 +21,9 @@ namespace lockstep {
 namespace fs = std::filesystem;
 namespace {
 
+/// Seconds that a worker has to exit: where somebody wants to know how it does, and at the end.
+constexpr double kSecondsToExit = 5, kMoment = 0.5;
+
 /// Removes a directory of a part, if there is one.
 void remove_directory(const fs::path& directory) {
   std::error_code error;
@@ -40,7 +43,7 @@ LocalEngine::LocalEngine(LocalEngineOptions options)
 
 LocalEngine::~LocalEngine() {
   abandon();
-  for (auto& [key, worker] : workers_) worker->dismiss();
+  for (auto& [key, worker] : workers_) worker->dismiss(kMoment);
   ::close(woken_);
 }
 
@@ -69,6 +72,11 @@ void LocalEngine::start(LocalWorker& worker) {
 }
 
 void LocalEngine::warm_up(const WorkerSpec& spec) { worker_for(spec); }
+
+std::string LocalEngine::dismiss(const WorkerSpec& spec) {
+  const auto found = workers_.find(key_of(spec));
+  return found == workers_.end() ? "" : found->second->dismiss(kSecondsToExit);
+}
 
 void LocalEngine::submit(Job job) {
   for (const JobPart& part : job.parts) worker_for(part.worker);

@@ -55,6 +55,7 @@ class LocalEngine : public Engine {
   ~LocalEngine() override;
 
   void warm_up(const WorkerSpec& spec) override;
+  std::string dismiss(const WorkerSpec& spec) override;
   void submit(Job job) override;
   void step(double seconds) override;
   void wake() override;

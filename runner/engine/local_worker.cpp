@@ -120,13 +120,20 @@ void LocalWorker::end() {
   ready_ = false;
 }
 
-void LocalWorker::dismiss() {
-  if (!connection_ || !ready_) return end();
-  connection_->send(stop_message());
-  connection_->process().close_input();
-  // Its own exit frees what it holds in order; `end` kills what is left.
-  for (int i = 0; i < 100 && !connection_->process().poll_status(); ++i) ::poll(nullptr, 0, 5);
+std::string LocalWorker::dismiss(double seconds) {
+  std::optional<int> status = 0;
+  if (connection_ && ready_) {
+    connection_->send(stop_message());
+    connection_->process().close_input();
+    // Its own exit frees what it holds in order; `end` kills what is left.
+    const Clock::time_point asked = Clock::now();
+    while (!(status = connection_->process().poll_status()) &&
+           seconds_between(asked, Clock::now()) < seconds)
+      ::poll(nullptr, 0, 5);
+  }
   end();
+  if (!status) return fmt::format("did not exit within {}", format_seconds(seconds));
+  return *status == 0 ? "" : describe_wait_status(*status);
 }
 
 void LocalWorker::check_clock(Clock::time_point now, double limit) {

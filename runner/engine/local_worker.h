@@ -51,8 +51,9 @@ class LocalWorker {
   std::string lose(bool died);
   /// Ends its process at once, and all that came of it.
   void end();
-  /// Asks it to exit, waits for that a moment, and ends it.
-  void dismiss();
+  /// Asks it to exit, waits for that so many seconds, and ends it; how it ended where that was not
+  /// well, or empty.
+  std::string dismiss(double seconds);
   /// Ends it where it has not said hello within `limit` seconds.
   void check_clock(Clock::time_point now, double limit);
 

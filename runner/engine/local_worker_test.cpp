@@ -46,6 +46,22 @@ TEST_F(LocalWorkers, AWorkerThatDiesAgainAndAgainIsGivenUp) {
   EXPECT_NE(seen[4].reason.find("3 times in a row"), std::string::npos) << seen[4].reason;
 }
 
+TEST_F(LocalWorkers, AWorkerThatIsDismissedTellsHowItEnds) {
+  LocalEngine engine(options(20));
+  for (const auto& [how, told] : std::vector<std::pair<std::string, std::string>>{
+           {"ready", ""},
+           {"exits=3", "exited with 3"},
+           {"exits=abort", "was killed by signal 6"}}) {
+    const WorkerSpec worker = fake(how);
+    EXPECT_EQ(engine.dismiss(worker), "") << "who never started has not ended badly";
+    engine.warm_up(worker);
+    while (engine.hello_of(worker) == nullptr) engine.step(0.05);
+    const std::string broke = engine.dismiss(worker);
+    EXPECT_EQ(broke.substr(0, broke.find(" (")), told);
+    EXPECT_EQ(engine.dismiss(worker), "");
+  }
+}
+
 TEST_F(LocalWorkers, ADeathIsSeenAlthoughSomethingHoldsTheOutput) {
   const auto seen = run({"die-held", "conform"}, fake());
   EXPECT_EQ(seen[0].outcome, Outcome::lost);

@@ -32,6 +32,7 @@ class ReplayingEngine : public Engine {
   std::string failure_of(const WorkerSpec& spec) const override {
     return engine_->failure_of(spec);
   }
+  std::string dismiss(const WorkerSpec& spec) override { return engine_->dismiss(spec); }
   void abandon() override;
 
  private:

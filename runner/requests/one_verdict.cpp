@@ -38,7 +38,7 @@ Answer<OneVerdict> prepare_one(const Basis& basis, const std::string& one, const
   auto selected = selection(basis, *asked.session);
   if (!selected) return tl::unexpected(selected.error());
   asked.selection = std::move(*selected);
-  auto started = start(*asked.session, {}, means.engine ? means.engine() : nullptr);
+  auto started = start(*asked.session, asked.selection.filter, {}, means);
   if (!started) return tl::unexpected(started.error());
   PlanRequest request = asked.session->plan_request(asked.selection.filter);
   request.earlier = &asked.selection.earlier;

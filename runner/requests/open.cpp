@@ -116,9 +116,15 @@ Answer<Session> open_session(const Basis& basis, Torch torch) {
   return open_session(session_settings(basis), torch);
 }
 
-Answer<void> start(Session& session, const fs::path& logs, std::unique_ptr<Engine> engine) {
-  auto ready = engine ? session.start_on(std::move(engine)) : session.start(logs);
-  if (ready) ready = session.meet_torch();
+Answer<void> start(Session& session, const Filter& filter, const fs::path& logs,
+                   const Means& means) {
+  auto ready = means.engine ? session.start_on(means.engine()) : session.start(logs);
+  if (ready) {
+    session.engine().on_note = means.note;
+    session.warm_up(filter);
+    session.engine().on_note = nullptr;
+    ready = session.meet_torch();
+  }
   if (ready) return {};
   if (interrupted()) return tl::unexpected<Failure>(Failure{Exit::interrupted, {}, {}});
   return refuse(Exit::internal, ready.error());

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "requests/failure.h"
 #include "requests/requests.h"
 #include "run/session.h"
@@ -29,9 +34,17 @@ enum class Torch {
 Answer<Session> open_session(SessionSettings settings, Torch torch);
 Answer<Session> open_session(const Basis& basis, Torch torch = Torch::if_there);
 
-/// Starts the workers of this machine, or takes another engine, and meets torch; `logs` as
+/// What carries out a request.
+struct Means {
+  /// Hears what a person should know before the run begins; null: nobody does.
+  std::function<void(const std::string&)> note;
+  /// Executes instead of the workers of this machine; null: these do.
+  std::function<std::unique_ptr<Engine>()> engine;
+};
+
+/// Makes workers possible, starts those that the filter needs, and meets torch; `logs` as
 /// Session::start has it.
-Answer<void> start(Session& session, const std::filesystem::path& logs,
-                   std::unique_ptr<Engine> engine = nullptr);
+Answer<void> start(Session& session, const Filter& filter, const std::filesystem::path& logs,
+                   const Means& means);
 
 }  // namespace lockstep

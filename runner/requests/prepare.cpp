@@ -273,7 +273,7 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
   const auto directory = run_directory(request.resume.empty() ? request.out : request.resume,
                                        request.basis.at.runs, now);
   if (!directory) return refuse(Exit::internal, directory.error());
-  auto started = start(*session, *directory, means.engine ? means.engine() : nullptr);
+  auto started = start(*session, selected->filter, *directory, means);
   if (!started) return tl::unexpected(started.error());
   if (auto settled = settle_repeated(request, *session); !settled)
     return tl::unexpected(settled.error());

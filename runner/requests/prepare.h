@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "plan/plan.h"
 #include "record/reporter.h"
 #include "requests/failure.h"
+#include "requests/open.h"
 #include "requests/requests.h"
 #include "requests/selection.h"
 #include "run/pack.h"
@@ -17,14 +17,6 @@
 #include "run/session.h"
 
 namespace lockstep {
-
-/// What carries out a request.
-struct Means {
-  /// Hears what a person should know before the run begins; null: nobody does.
-  std::function<void(const std::string&)> note;
-  /// Executes instead of the workers of this machine; null: these do.
-  std::function<std::unique_ptr<Engine>()> engine;
-};
 
 /// A request that can be executed: the workers are there, and it is known what they will do.
 struct Prepared {

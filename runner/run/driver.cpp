@@ -64,6 +64,7 @@ class LocalDriver : public Driver {
     }
     return {};
   }
+  void finish() override { scheduler_.dismiss_workers(); }
   std::vector<std::string> running() const override { return engine_.running_ids(); }
   std::vector<std::string> starting() const override { return engine_.starting(); }
   std::string report() const override { return engine_.report(); }

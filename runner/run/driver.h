@@ -28,6 +28,8 @@ class Driver {
   virtual bool done() = 0;
   /// Executes, and hands on the verdicts that come, until something happens or a moment is over.
   virtual Result<void> step() = 0;
+  /// Once it is done: tells what still can be told.
+  virtual void finish() {}
   /// What is under way, and who is starting, by name.
   virtual std::vector<std::string> running() const = 0;
   virtual std::vector<std::string> starting() const = 0;

@@ -191,6 +191,7 @@ Result<void> RunInProgress::drive() {
     reporter_.tick();
     if (take_question()) reporter_.note(driver.report());
   }
+  if (!stopped()) driver.finish();
   return {};
 }
 

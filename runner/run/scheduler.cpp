@@ -325,11 +325,17 @@ void Scheduler::ask_for_decoys(Job& job, const Task& task, const Path& path) con
     job.parts.front().message["decoys"] = true;
 }
 
-void Scheduler::note_exit(const Path& path, const Observation& seen) {
-  if (seen.at_exit.empty() || !exits_told_.insert(path.name).second) return;
-  const std::string how = fmt::format("{}, after it had answered", seen.at_exit);
+void Scheduler::note_exit(const Path& path, const std::string& broke) {
+  if (broke.empty() || !exits_told_.insert(path.name).second) return;
+  const std::string how = broke + ", after it had answered";
   if (on_environment) on_environment("path " + path.name, {{"lacks a clean exit", how}});
   if (on_note) on_note(fmt::format("the process of path {} {}", path.name, how));
+}
+
+void Scheduler::dismiss_workers() {
+  for (const Path& path : plan_.paths) {
+    if (!path.command.empty()) note_exit(path, engine_.dismiss(options_.workplace.worker_of(path)));
+  }
 }
 
 void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
@@ -339,7 +345,7 @@ void Scheduler::submit_path(const TaskPtr& task, PendingVerdict& pending) {
   if (is_told_held(path)) job.held = task->held;
   ask_for_decoys(job, *task, path);
   job.done = [this, task, &pending, &path](Observation observation, double seconds) {
-    note_exit(path, observation);
+    note_exit(path, observation.at_exit);
     pending.observation = std::make_shared<const Observation>(std::move(observation));
     pending.shared = 0;
     pending.golds = {};

@@ -78,6 +78,9 @@ class Scheduler {
   bool hear() { return judges_.take(); }
   /// Whether all verdicts are there; frees what they no longer need.
   bool done();
+  /// Once nothing is left to execute: has the workers exit that paths bring, and notes which break
+  /// at that.
+  void dismiss_workers();
 
  private:
   bool begin_next();
@@ -93,7 +96,7 @@ class Scheduler {
   void submit_others(const TaskPtr& task, PendingVerdict& pending);
   void submit_other_eager(const TaskPtr& task, std::size_t index, RelationKind kind);
   /// A path whose process breaks after it has answered: that is no verdict's.  Said once.
-  void note_exit(const Path& path, const Observation& seen);
+  void note_exit(const Path& path, const std::string& broke);
   void ask_for_decoys(Job& job, const Task& task, const Path& path) const;
   void need_gold(const TaskPtr& task, PendingVerdict& pending, Gold gold);
   /// Calls `then` once it is known whether the program of an instance is lowered.

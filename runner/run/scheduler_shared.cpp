@@ -73,7 +73,7 @@ void Scheduler::submit_shared(std::vector<Sharer> sharers) {
   }
   ask_for_decoys(job, *sharers[0].task, path);
   job.done = [this, sharers = std::move(sharers), &path](Observation observation, double seconds) {
-    note_exit(path, observation);
+    note_exit(path, observation.at_exit);
     const std::size_t count = sharers.size();
     for (const Sharer& sharer : sharers)
       sharer.pending->seconds += seconds / static_cast<double>(count);

@@ -209,6 +209,22 @@ TEST_F(Schedulers, AProcessThatBreaksWhenItExitsIsSaidOnceOfItsPath) {
   EXPECT_EQ(conforming, 3U);
 }
 
+TEST_F(Schedulers, AWorkerOfAPathThatBreaksWhenItIsDismissedIsSaidOfItsPath) {
+  Plan made = plan({"good", "mine"});
+  for (Path& path : made.paths) {
+    if (path.name == "mine") path.command = {"mine"};
+  }
+  FakeEngine engine(1, [&](const Job& job) { return returned(job); });
+  engine.exits = {{"good", "exited with 4"}, {"mine", "was killed by signal 6 (Aborted)"}};
+  Scheduler scheduler(made, engine, options(1), std::vector<bool>(made.items.size(), true));
+  std::vector<std::string> said;
+  scheduler.on_note = [&](const std::string& text) { said.push_back(text); };
+  scheduler.dismiss_workers();
+  scheduler.dismiss_workers();
+  EXPECT_EQ(said, std::vector<std::string>{"the process of path mine was killed by signal 6 "
+                                           "(Aborted), after it had answered"});
+}
+
 // What a path declares costs no execution: neither of its own, nor of eager where no path is left.
 TEST_F(Schedulers, ExecuteNothingThatIsDeclared) {
   Plan made = plan({"good", "mine"});

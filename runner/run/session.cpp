@@ -145,6 +145,15 @@ Result<void> Session::start_on(std::unique_ptr<Engine> engine) {
   return {};
 }
 
+void Session::warm_up(const Filter& filter) {
+  const std::vector<std::string> named = filter.patterns("path");
+  for (const Path& path : suite_.paths) {
+    if (path.worker != "compiled" || !path.site.cpu_level.empty()) continue;
+    if (names_paths(filter) ? contains(named, path.name) : path.is_default)
+      engine_->warm_up(worker(path));
+  }
+}
+
 WorkerSpec Session::eager() const { return eager_worker(settings_); }
 
 WorkerSpec Session::worker(const Path& path) const { return worker_of(path, settings_); }

@@ -46,6 +46,9 @@ class Session {
   Result<void> start(const std::filesystem::path& logs);
   /// The same with another engine; its scratch directory is its own.
   Result<void> start_on(std::unique_ptr<Engine> engine);
+  /// Starts the Python workers of the paths that the filter names, or else of the default ones:
+  /// they take seconds, and meanwhile there is torch to meet and a plan to make.
+  void warm_up(const Filter& filter);
   /// What the workers run on.
   Engine& engine() { return *engine_; }
   WorkerSpec eager() const;

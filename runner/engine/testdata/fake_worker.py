@@ -18,11 +18,14 @@ Run as `python3 fake_worker.py [HOW]`. HOW is what it does at `hello`:
                 one pays
   struck        it is killed
   level=NAME    it says that it computes at this CPU level
+  exits=N       it exits with N when it is told to stop, or aborts (`exits=abort`)
   once=FILE     it is killed once: it makes FILE, and lives if FILE is there
   as=NAME       it takes NAME for the name of every path
   cuda          it has two CUDA devices besides the CPU, takes batches of 4 there, and digests
                 storages there
   cuda-pinned   the same, and it pins less than others do
+
+A path called `slow` takes 0.2 s, and goes on until the file FAKE_SLOW_UNTIL is there.
 """
 
 import functools
@@ -432,6 +435,13 @@ def execute(message, name, flaky):
         large.truncate(0)
 
 
+def exit_badly(how):
+    if how == "exits=abort":
+        os.abort()
+    if how.startswith("exits="):
+        sys.exit(int(how[6:]))
+
+
 def main():
     how = sys.argv[1] if len(sys.argv) > 1 else "ready"
     flaky = itertools.count(1)
@@ -439,6 +449,7 @@ def main():
         if message["type"] == "hello":
             answer_hello(how)
         elif message["type"] == "stop":
+            exit_badly(how)
             return
         elif message["type"] == "run":
             execute(message, how[3:] if how.startswith("as=") else message["path"]["name"], flaky)
