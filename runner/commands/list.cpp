@@ -33,9 +33,11 @@ std::string level_file(const std::vector<std::string>& ids, const Selection& cho
   if (terms.empty()) {
     for (const std::string& path : paths) terms.push_back("path:" + path);
   }
+  Level like;
+  like.threads = session.settings().pace.threads;
+  like.repeat = session.level().repeat;
   return frozen_level(ids, chosen.level.empty() ? "a selection, frozen" : chosen.level + ", frozen",
-                      session.settings().pace.threads, terms, session.suite().cases,
-                      session.operators());
+                      like, terms, session.suite().cases, session.operators());
 }
 
 /// Of the sweeps that are selected, every overload that none of them takes, with the reason.

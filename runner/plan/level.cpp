@@ -12,6 +12,8 @@
 namespace lockstep {
 namespace {
 
+constexpr int kMostRepetitions = 10000;
+
 /// "bugs/1[dim=0]@cpu/inductor", taken apart; what is not said is empty.
 struct IdParts {
   std::string instance, device, path;
@@ -56,8 +58,8 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
   Level level;
   Reader reader(file, diagnostics);
   const Node root{&file.root, ""};
-  if (!reader.object(
-          root, {"$schema", "format", "name", "title", "threads", "select", "fills", "instances"}))
+  if (!reader.object(root, {"$schema", "format", "name", "title", "threads", "repeat", "select",
+                            "fills", "instances"}))
     return level;
   reader.format(root);
   for (const char* key : {"name", "title"}) {
@@ -81,6 +83,11 @@ Level decode_level(const JsonFile& file, Diagnostics& diagnostics) {
   if (const auto threads = reader.child(root, "threads")) {
     level.threads = static_cast<int>(
         reader.integer(*threads, 1, kMostThreads, "a number of threads, 1 to 64").value_or(1));
+  }
+  if (const auto repeat = reader.child(root, "repeat")) {
+    level.repeat = static_cast<int>(
+        reader.integer(*repeat, 2, kMostRepetitions, "a number of executions, 2 to 10,000")
+            .value_or(1));
   }
   if (const auto fills = reader.child(root, "fills")) {
     if (!(*fills)->is_object())
@@ -158,14 +165,15 @@ void check_frozen(const JsonFile& file, const Level& level, const std::vector<Ca
   }
 }
 
-std::string frozen_level(const std::vector<std::string>& ids, const std::string& title, int threads,
-                         const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
-                         const Registry* registry) {
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+                         const Level& like, const std::vector<std::string>& terms,
+                         const std::vector<CaseFile>& suite, const Registry* registry) {
   std::set<std::string> wanted;
   for (const std::string& id : ids) wanted.insert(id.substr(0, id.find('@')));
   Json level = {{"format", 1}, {"title", title}};
   if (!terms.empty()) level["select"] = terms;
-  level["threads"] = threads;
+  level["threads"] = like.threads;
+  if (like.repeat > 1) level["repeat"] = like.repeat;
   level["fills"] = fill_digests();
   level["instances"] = Json::object();
   for (const CaseFile& file : suite) {

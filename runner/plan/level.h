@@ -26,6 +26,9 @@ struct Level {
   /// Of each execution, where the run, the case and the path say nothing. A frozen level that does
   /// not say it has one, as when the first ones were frozen.
   int threads = kThreads;
+  /// How often each item is executed on its path, where the run does not say: what a race spoils is
+  /// not spoilt each time.
+  int repeat = 1;
 
   /// What it selects.
   Filter filter() const;
@@ -43,11 +46,11 @@ void complete(std::vector<CaseFile>& suite, const Level& level);
 void check_frozen(const JsonFile& file, const Level& level, const std::vector<CaseFile>& suite,
                   const Registry* registry, Diagnostics& diagnostics);
 
-/// The level file that takes these instances, ids with or without a device, for ever, with so many
-/// threads; `terms` are what the level says of paths.
-std::string frozen_level(const std::vector<std::string>& ids, const std::string& title, int threads,
-                         const std::vector<std::string>& terms, const std::vector<CaseFile>& suite,
-                         const Registry* registry);
+/// The level file that takes these instances, ids with or without a device, for ever, with the
+/// threads and the repetitions of `like`; `terms` are what the level says of paths.
+std::string frozen_level(const std::vector<std::string>& ids, const std::string& title,
+                         const Level& like, const std::vector<std::string>& terms,
+                         const std::vector<CaseFile>& suite, const Registry* registry);
 
 /// Adds an error for each term of a level that names a case, an instance, a tag, a path or a device
 /// that there is not.  Of a sweep's instances only the case is looked at: which operators it has,

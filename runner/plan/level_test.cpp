@@ -69,7 +69,7 @@ TEST(Level, FrozenTakesItsInstancesOnWhateverDevice) {
 
 TEST(Level, FrozenHoldsWhatFillsMake) {
   const std::vector<CaseFile> suite = {case_file("bugs/2", "{}")};
-  std::string text = frozen_level({"bugs/2"}, "", 2, {}, suite, nullptr);
+  std::string text = frozen_level({"bugs/2"}, "", {}, {}, suite, nullptr);
   const auto faults_of = [&] {
     JsonFile file{"level.json", text, {}};
     Diagnostics diagnostics;
@@ -101,6 +101,24 @@ TEST(Level, HasTwoThreadsButAFrozenOneThoseThatItSays) {
   EXPECT_EQ(threads("{\"format\": 1, \"threads\": 2, " + frozen + "}"), 2);
   threads(R"({"format": 1, "select": ["*"], "threads": 0})",
           "level.json:1:43: /threads: found the number 0, expected a number of threads, 1 to 64");
+}
+
+TEST(Level, MayHaveEverythingExecutedSeveralTimes) {
+  const auto repeat = [](const std::string& value, const char* wrong = "") {
+    JsonFile file{"level.json", R"({"format": 1, "select": ["*"], "repeat": )" + value + "}", {}};
+    Diagnostics diagnostics;
+    parse_json(file, diagnostics);
+    const Level level = decode_level(file, diagnostics);
+    EXPECT_EQ(diagnostics.empty() ? "" : to_string(diagnostics.front()), std::string(wrong));
+    return level.repeat;
+  };
+  EXPECT_EQ(repeat("20"), 20);
+  repeat(
+      "1",
+      "level.json:1:42: /repeat: found the number 1, expected a number of executions, 2 to 10,000");
+  Level like;
+  like.repeat = 20;
+  EXPECT_NE(frozen_level({}, "", like, {}, {}, nullptr).find("\"repeat\": 20"), std::string::npos);
 }
 
 TEST(Level, NamesWhatThereIs) {

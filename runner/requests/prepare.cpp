@@ -233,6 +233,18 @@ Answer<void> make_ready(Prepared& prepared, const Variant& variant, const Means&
   return {};
 }
 
+/// Repeats as often as the level says, where the request does not say how often.
+Answer<void> repeat_as_level(RunRequest& request, const Session& session) {
+  if (request.repeat > 1) return {};
+  request.repeat = session.level().repeat;
+  if (request.repeat == 1 || (!request.reuse && request.retries == 0)) return {};
+  return refuse(Exit::usage, {fmt::format("found {} beside --level {}, which executes everything "
+                                          "{} times",
+                                          request.reuse ? "--reuse" : "--retries",
+                                          request.basis.choice.level, request.repeat),
+                              "leave it out"});
+}
+
 /// Settles which part is repeated, where that follows from the packages of the paths.
 Answer<void> settle_repeated(RunRequest& request, Session& session) {
   if (request.repeat_by.empty()) return {};
@@ -269,6 +281,8 @@ Answer<Prepared> prepare(RunRequest request, Variant variant, const Means& means
   if (!selected) return tl::unexpected(selected.error());
   if (variant.pack && !names_paths(selected->filter))
     selected->filter = selected->filter.on_paths(packaging_paths(session->suite().paths));
+  if (auto repeated = repeat_as_level(request, *session); !repeated)
+    return tl::unexpected(repeated.error());
   const std::string now = utc_now();
   const auto directory = run_directory(request.resume.empty() ? request.out : request.resume,
                                        request.basis.at.runs, now);

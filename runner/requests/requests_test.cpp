@@ -16,6 +16,7 @@
 namespace lockstep {
 namespace {
 namespace fs = std::filesystem;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -160,12 +161,37 @@ TEST_F(Requests, ARunIsGoneOnWithWhatItWasAsked) {
   EXPECT_THAT(said(other.error()), HasSubstr("found --threads 3 beside --resume"));
 }
 
+TEST_F(Requests, ALevelMaySayHowOftenEverythingIsExecuted) {
+  write("expected/levels/races.json", R"({"format": 1, "select": ["bugs/*"], "repeat": 3})");
+  RunRequest request = asked();
+  request.basis.choice.level = "races";
+  auto record = met(request);
+  ASSERT_TRUE(record) << said(record.error());
+  EXPECT_EQ(record->verdicts.front().found.executions,
+            (std::map<Status, int>{{Status::conform, 3}}));
+  EXPECT_THAT(record->info.arguments, Contains("--repeat"));
+  request.out += "-of-two";
+  request.repeat = 2;
+  record = met(request);
+  ASSERT_TRUE(record) << said(record.error());
+  EXPECT_EQ(record->verdicts.front().found.executions,
+            (std::map<Status, int>{{Status::conform, 2}}));
+  request.out += "-reused";
+  request.repeat = 1;
+  request.reuse = true;
+  record = met(request);
+  ASSERT_FALSE(record);
+  EXPECT_THAT(said(record.error()),
+              HasSubstr("found --reuse beside --level races, which executes"));
+  EXPECT_FALSE(fs::exists(request.out));
+}
+
 TEST_F(Requests, APathIsCertifiedAndItsArchiveVerified) {
   Diagnostics diagnostics;
   const auto suite = read_suite(scratch_.path(), diagnostics);
   ASSERT_TRUE(suite && diagnostics.empty());
   write("expected/levels/tiny.json",
-        frozen_level({"bugs/1", "bugs/2"}, "all of it", 2, {}, *suite, nullptr));
+        frozen_level({"bugs/1", "bugs/2"}, "all of it", {}, {}, *suite, nullptr));
   CertifyRequest request;
   request.basis = basis_;
   request.basis.choice.level = "tiny";

@@ -38,6 +38,7 @@ class Session {
   Result<void> read_operators();
   /// Expands the suite's sweeps over the operators.
   void expand();
+  const Level& level() const { return level_; }
   /// From now on the sweeps have, too, what this level has of them, if it is a frozen one.
   void use(Level level);
 
