@@ -93,7 +93,7 @@ class CaseDecoder {
       }
     }
     if (const auto declared = reader_.child(*node, "context"))
-      prepare.program.context = decode_context(reader_, *declared);
+      prepare.program.context = decode_context(reader_, *declared, ContextOf::steps);
     note_parts(parts);
     prepare.program.steps = std::move(parts.steps);
     prepare.literals = std::move(parts.literals);
@@ -304,7 +304,7 @@ class CaseDecoder {
     if (const auto node = reader_.child(root_, "carry")) carry(*node);
     if (!reader_.failed()) check_used(reader_, scope_);
     if (const auto node = reader_.child(root_, "context"))
-      program.context = decode_context(reader_, *node);
+      program.context = decode_context(reader_, *node, ContextOf::calls);
     check_effect(parts);
     note_parts(parts);
     program.steps = std::move(parts.steps);

@@ -98,8 +98,11 @@ std::optional<ApplyCall> decode_apply(Reader& reader, const Node& step, Argument
 /// An error for each name of the scope, from the place `from` on, that nobody uses.
 void check_used(Reader& reader, const Scope& scope, std::size_t from = 0);
 
-/// A context; `compiled` is a key of the block that may say so alone.
-Context decode_context(Reader& reader, const Node& node, EndsBeside ends = EndsBeside::no);
+/// Whose context: of steps; of the block that may say `compiled`; of calls, which may say `thread`.
+enum class ContextOf { steps, last_steps, calls };
+
+/// A context.
+Context decode_context(Reader& reader, const Node& node, ContextOf whose);
 
 /// Where somebody's program says a step, if the step has `source`.  The file is never opened, and
 /// its path says nothing of anybody's machine: it is relative.

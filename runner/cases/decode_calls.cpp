@@ -171,7 +171,7 @@ std::vector<CallSpec> decode_calls(Reader& reader, const Node& root,
     reader.retell(at_call(*call, call.pointer, faults));
     CallSpec decoded = decode_inputs(reader, {&merged.back(), node.pointer});
     reader.retell(nullptr);
-    if (context) decoded.context = decode_context(reader, *context);
+    if (context) decoded.context = decode_context(reader, *context, ContextOf::calls);
     if (result.empty()) define(decoded);
     result.push_back(std::move(decoded));
   }

@@ -3,10 +3,10 @@
 
 namespace lockstep {
 
-Context decode_context(Reader& reader, const Node& node, EndsBeside ends) {
+Context decode_context(Reader& reader, const Node& node, ContextOf whose) {
   Context context;
   if (!reader.object(node, {"grad", "inference", "deterministic_algorithms", "autocast",
-                            "default_dtype", "compiled"}))
+                            "default_dtype", "compiled", "thread"}))
     return context;
   const auto dtype_name = [&](const Node& value) -> std::optional<std::string> {
     auto text = reader.text(value, "the name of a floating dtype");
@@ -40,7 +40,7 @@ Context decode_context(Reader& reader, const Node& node, EndsBeside ends) {
     if (const auto name = dtype_name(*dtype)) context.default_dtype = *name;
   }
   if (const auto compiled = reader.child(node, "compiled")) {
-    if (ends == EndsBeside::no) {
+    if (whose != ContextOf::last_steps) {
       reader.error(
           compiled->pointer, "found `compiled`, which only the last of the steps may say",
           "end the steps of the case with {\"with\": {\"compiled\": false}, \"steps\": [...]}; "
@@ -49,6 +49,19 @@ Context decode_context(Reader& reader, const Node& node, EndsBeside ends) {
       reader.mismatch(*compiled, "false");
     } else {
       context.compiled = value;
+    }
+  }
+  if (const auto thread = reader.child(node, "thread")) {
+    if (whose != ContextOf::calls) {
+      reader.error(thread->pointer,
+                   "found `thread`, which only the context of the case, or of a call, may say",
+                   "steps run in the thread of their call: say it in \"context\", or in \"calls\": "
+                   "[{}, {\"context\": {\"thread\": true}}]");
+    } else if (const auto value = reader.boolean(*thread); value && !*value) {
+      reader.mismatch(*thread, "true",
+                      "leave `thread` out: then the thread makes the call that makes the others");
+    } else {
+      context.thread = value.has_value();
     }
   }
   return context;

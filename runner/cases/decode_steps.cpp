@@ -319,7 +319,8 @@ class StepDecoder {
 
   void with(const Node& step) {
     reader_.object(step, {"with", "steps", "source"});
-    Context context = decode_context(reader_, *reader_.child(step, "with"), ends_);
+    const ContextOf whose = ends_ == EndsBeside::yes ? ContextOf::last_steps : ContextOf::steps;
+    Context context = decode_context(reader_, *reader_.child(step, "with"), whose);
     std::vector<Step> outer = std::exchange(parts_.steps, {});
     if (const auto steps = reader_.required(step, "steps", "the steps under the context")) {
       decode_steps(reader_, *steps, context_, scope_, parts_);

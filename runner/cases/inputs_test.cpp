@@ -125,12 +125,12 @@ TEST_F(InputFiles, ExceptionsKeepTheirPlaces) {
 
 TEST_F(InputFiles, ACallHasItsContext) {
   const Case declared = decode(
-      R"("inputs": {"x": {"dtype": "int8", "values": [5]}}, "calls": [{}, {"context": {"grad": false}}],
+      R"("inputs": {"x": {"dtype": "int8", "values": [5]}}, "calls": [{}, {"context": {"grad": false, "thread": true}}],
          "steps": [{"let": "y", "op": "add", "args": ["%x", "%x"]}], "outputs": ["y"], "carry": {"x": "y"})");
   const auto set = write_inputs(declared, folder_, nullptr);
   ASSERT_TRUE(set);
   EXPECT_FALSE(set->calls[0].contains("context"));
-  EXPECT_EQ(set->calls[1]["context"].dump(), R"({"grad":false})");
+  EXPECT_EQ(set->calls[1]["context"].dump(), R"({"grad":false,"thread":true})");
   EXPECT_EQ(set->wire_program()["carry"].dump(), R"({"x":"y"})");
 }
 

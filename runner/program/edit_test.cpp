@@ -126,12 +126,14 @@ TEST(Edit, JoinsContexts) {
   outer.grad = false;
   outer.default_dtype = "float64";
   outer.compiled = false;
+  outer.thread = true;
   inner.grad = true;
   inner.autocast = Autocast{"cpu", "bfloat16", false};
   const Context both = joined(outer, inner);
   EXPECT_EQ(both.grad, true);
   EXPECT_EQ(both.default_dtype, "float64");
   EXPECT_EQ(both.compiled, false);
+  EXPECT_TRUE(both.thread);
   EXPECT_EQ(both.autocast, inner.autocast);
 }
 

@@ -199,6 +199,9 @@ Context read_context(const At& at) {
       context.default_dtype = entry.text("the name of a dtype");
     } else if (key == "compiled") {
       context.compiled = entry.boolean();
+    } else if (key == "thread") {
+      if (!entry.boolean()) entry.wrong("found false, expected true");
+      context.thread = true;
     } else {
       entry.wrong("context " + key, /*unknown=*/true);
     }
@@ -239,6 +242,8 @@ struct StepReader {
     Step step;
     if (at.json.contains("with")) {
       const At block = at.deeper();
+      if (block.child("with").json.contains("thread"))
+        block.child("with").child("thread").wrong("steps run in the thread of their call");
       step.does = WithBlock{read_context(block.child("with")), steps(block.child("steps"))};
       return step;
     }

@@ -117,6 +117,7 @@ std::string print(const Context& context) {
     add("autocast", autocast->device + " " + autocast->dtype + (autocast->enabled ? "" : " off"));
   if (context.default_dtype) add("default_dtype", *context.default_dtype);
   flag("compiled", context.compiled);
+  if (context.thread) add("thread", "true");
   return text;
 }
 

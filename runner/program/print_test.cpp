@@ -38,12 +38,12 @@ TEST(Print, AProgramReadsAsCode) {
       {"let": ["q"], "scalar": ["mul", {"ref": "n"}, {"float": "0x1.4p+1"}]},
       {"with": {"grad": true, "autocast": {"device": "cpu", "dtype": "bfloat16", "enabled": false}}, "steps": [
         {"let": ["g", "h"], "grad": {"of": [{"ref": "b"}], "wrt": [{"ref": "x"}, {"ref": "a"}]}}]}],
-      "outputs": ["g", "q", "g", null, 3], "carry": {"x": "g"}, "context": {"inference": false, "default_dtype": "float64"}, "backward": {"of": ["g", "q"]}})"),
+      "outputs": ["g", "q", "g", null, 3], "carry": {"x": "g"}, "context": {"inference": false, "default_dtype": "float64", "thread": true}, "backward": {"of": ["g", "q"]}})"),
                                          literals);
   ASSERT_TRUE(program) << to_string(program.error());
   const LiteralText literal = [](std::size_t k) { return "tensor " + std::to_string(k); };
   EXPECT_EQ(print(*program, literal),
-            "  with inference=false, default_dtype=float64:\n"
+            "  with inference=false, default_dtype=float64, thread=true:\n"
             "    t = tensor 0\n"
             "    a, _ = aten::f.default(x, 0, k=0.5)\n"
             "    torch.f_(k=1)\n"

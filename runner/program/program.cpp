@@ -24,6 +24,7 @@ Context joined(Context outer, const Context& inner) {
   put(outer.autocast, inner.autocast);
   put(outer.default_dtype, inner.default_dtype);
   put(outer.compiled, inner.compiled);
+  outer.thread = outer.thread || inner.thread;
   return outer;
 }
 

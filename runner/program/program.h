@@ -34,6 +34,9 @@ struct Context {
   /// false, of the last block of a program alone: its steps are not compiled but stand beside what
   /// is, as an optimizer does beside a model.
   std::optional<bool> compiled;
+  /// Of a program or a call alone: a new thread, in which the other members are entered, makes the
+  /// call, and the caller waits for it.
+  bool thread = false;
 
   bool operator==(const Context&) const = default;
 };

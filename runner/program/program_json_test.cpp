@@ -23,7 +23,7 @@ const char* const kEverything =
     R"({"with":{"grad":false,"inference":true,"deterministic_algorithms":true,)"
     R"("autocast":{"device":"cpu","dtype":"bfloat16","enabled":false},"default_dtype":"float64","compiled":false},"steps":[)"
     R"({"with":{},"steps":[{"let":["u"],"tensor":{"storage":4,"dtype":"int8"}}]}]}],)"
-    R"("outputs":["h",null,"u",{"float":"0x1p-1"},"h",3,true],"context":{"grad":true},)"
+    R"("outputs":["h",null,"u",{"float":"0x1p-1"},"h",3,true],"context":{"grad":true,"thread":true},)"
     R"("backward":{"of":["h"],"with":["x"]},"carry":{"n":"n"}})";
 
 TEST(ProgramJson, IsReadAndWrittenWithoutLoss) {
@@ -115,6 +115,7 @@ TEST(ProgramJson, RefusesWithThePlace) {
       {R"([{"grad": {"of": []}}])", "/steps/0/grad", "the key `wrt` is missing"},
       {R"([{"tensor": 1}])", "/steps/0/tensor", "expected a view"},
       {R"([{"with": {"grad": 1}, "steps": []}])", "/steps/0/with/grad", "expected true or false"},
+      {R"([{"with": {"thread": true}, "steps": []}])", "/steps/0/with/thread", "of their call"},
       {R"([{"with": {}, "steps": [{"with": {}}]}])", "/steps/0/steps/0", "the key `steps`"},
       {deep.c_str(), "", "more than 64 levels"},
       {blocks.c_str(), "", "more than 64 levels"},

@@ -155,6 +155,7 @@ Json context_to_json(const Context& context) {
   }
   if (context.default_dtype) json["default_dtype"] = *context.default_dtype;
   if (context.compiled) json["compiled"] = *context.compiled;
+  if (context.thread) json["thread"] = true;
   return json;
 }
 

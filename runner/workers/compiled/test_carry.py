@@ -1,6 +1,7 @@
 """What one call hands to the next, and contexts of single calls: on eager, compiled, in
 scripts."""
 
+import threading
 import types
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from conversation import pack, path, view
 from lockstep_worker.compat.carry import as_input, copied
 from lockstep_worker.repro.execution.run import execute
+from lockstep_worker.threads import by_another_thread
 
 W, X = {"ref": "w"}, {"ref": "x"}
 TRAINING = {
@@ -61,10 +63,16 @@ def test_a_call_may_have_a_context_of_its_own(worker, name):
         "outputs": ["y"],
     }
     given = {"inputs": {"x": view(0, [2], requires_grad=True)}}
-    calls = [given, {**given, "context": {"grad": False}}, given]
-    seen = worker.run(program, calls, STORAGES, path_=path(name))
+    others = [{"grad": False}, {}, {"grad": False, "thread": True}, {"thread": True}]
+    calls = [given, *({**given, "context": each} for each in others)]
+    on = path(name, executes="inductor")
+    seen = worker.run(program, calls, STORAGES, path_=on, decoys=True)
     flags = [each["outputs"]["y"]["requires_grad"] for each in seen["runs"][0]["calls"]]
-    assert flags == [True, False, True]
+    assert flags == [True, False, True, False, True]
+    if name == "inductor":  # whoever makes a call
+        proof = seen["proof"]
+        assert (proof["execution"], proof["traces"]) == ("observed", {"eager": {"aten::mul": 5}})
+        assert proof["executed"] == {"inductor/cpp_fused_mul": 5}
 
 
 BESIDE = {
@@ -155,6 +163,7 @@ def test_a_script_hands_on_what_each_side_left():
         seed=0,
         backward=False,
         observe=None,
+        by={},
     )
     for factor in (2, 3):
         done = execute(case, lambda w, by=factor: w * by, [0, 1])
@@ -165,3 +174,7 @@ def test_a_script_hands_on_what_each_side_left():
     case.call = [call, lambda function, given: {"new": given["w"] - 1}, call]
     done = execute(case, lambda w: w * 2, [0])
     assert [float(each["new"].numbers) for each in done.runs[0]] == [2, 1, 2]
+    case.by = {1: by_another_thread}
+    case.call = lambda *_: {"new": torch.tensor([threading.get_ident()])}
+    here, there, again = (int(each["new"].numbers) for each in execute(case, None, [0]).runs[0])
+    assert here == again == threading.get_ident() != there

@@ -159,6 +159,44 @@ def test_a_script_carries_and_has_contexts_and_outputs_of_all_kinds(tmp_path, sc
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_script_has_calls_made_by_other_threads(tmp_path, script_environment):
+    program = {**ROUND_TRIP, "backward": {"of": ["y"]}}
+    given = {"x": {**view(0, [4, 5], [1, 4]), "requires_grad": True}}
+    stays = path("aot_eager", backend="stays", **{"import": ["stays"]})
+    (tmp_path / "stays.py").write_text(STAYS)
+    message = request(tmp_path, program, [given] * 2, path_=stays)
+    text = render(message)
+    assert "by={}" in text and "by_another_thread" not in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    message["calls"][1]["context"] = {"thread": True}
+    text = render(message)
+    assert "by={1: by_another_thread}" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 1 and "y: 19 of 20" in done.stdout, done.stdout + done.stderr
+    whole = {**message, "program": {**program, "context": {"thread": True}}}
+    assert "by={0: by_another_thread, 1: by_another_thread}" in render(whole)
+
+
+STAYS = """\
+import threading
+import torch
+from torch._dynamo.backends.registry import register_backend
+
+
+@register_backend(name="stays")
+def stays(graph, examples):
+    compiling = threading.get_ident()
+
+    def run(*inputs):
+        outputs = graph.forward(*inputs)
+        there = threading.get_ident() == compiling
+        return outputs if there else [value * 0 for value in outputs]
+
+    return run
+"""
+
+
 def test_the_brief_script_returns_what_has_no_name(tmp_path, script_environment):
     program = {**ROUND_TRIP, "outputs": ["y", "y", None], "backward": {"of": ["y"]}}
     given = [{"x": {**view(0, [20], [1]), "requires_grad": True}}]

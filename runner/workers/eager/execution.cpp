@@ -1,12 +1,14 @@
 #include "workers/eager/execution.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "program/program_json.h"
 #include "workers/eager/autograd.h"
@@ -148,6 +150,15 @@ Context backward_context(const Context& context) {
   return kept;
 }
 
+/// Lets a new thread do it, and waits for its end; what is raised there passes through.
+void in_another_thread(const std::function<void()>& function) {
+  std::async(std::launch::async, [&] {
+    // As autograd's threads do: each thread has an OpenMP of its own, else of all cores.
+    at::init_num_threads();
+    function();
+  }).get();
+}
+
 /// What a call is executed under, within the program's context.
 Context context_of(const json& call) {
   if (!call.contains("context")) return {};
@@ -233,9 +244,15 @@ void Execution::call(const json& given, c10::Device device, Mode mode, int sampl
   const Context context = joined(program_.context, context_of(given));
   ordered_json unused;
   const Versions versions(select(interpreter, program_.inputs, "inputs", unused));
-  try {
+  const auto make = [&] {
     execute(interpreter, context, calls);
     synchronize(device);
+  };
+  try {
+    if (context.thread)
+      in_another_thread(make);
+    else
+      make();
     note_uses(interpreter);
   } catch (const Malformed&) {
     throw;

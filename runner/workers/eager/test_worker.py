@@ -871,6 +871,37 @@ def test_a_call_may_have_a_context_of_its_own(greeted):
     assert seen["outcome"] == "unsupported" and "unheard_of" in seen["reason"]
 
 
+def test_another_thread_may_make_a_call(greeted):
+    """It begins with torch's defaults; what it raises, and what it draws, are as ever."""
+    program = {
+        **ROUND_TRIP,
+        "steps": [
+            op(["y"], "mul.Tensor", {"ref": "x"}, 2),
+            op(["r"], "rand_like.default", {"ref": "x"}),
+        ],
+        "outputs": ["y", "r"],
+        "backward": {"of": ["y"], "with": "ones"},
+    }
+    given = {"inputs": {"x": {**FOUR, "requires_grad": True}}}
+    thread = {"context": {"thread": True}}
+    made = [
+        greeted.observe(program, None, [b"\0" * 16], calls=[given, {**given, **own}])
+        for own in ({}, thread)
+    ]
+    assert made[0]["runs"] == made[1]["runs"] and made[0]["outcome"] == "returned"
+    program = {**ROUND_TRIP, "steps": [op(["y"], "mm.default", {"ref": "x"}, {"ref": "x"})]}
+    program = {**program, "outputs": ["y"]}
+    made = [
+        greeted.observe({**program, **own}, None, [b"\0" * 16], calls=[given])
+        for own in ({}, thread)
+    ]
+    assert made[0]["error"] == made[1]["error"] and made[0]["outcome"] == "raised"
+    assert made[0]["after_error"] == made[1]["after_error"]
+    within = {**program, "steps": [{"with": {"thread": True}, "steps": program["steps"]}]}
+    run = greeted.start(within, None, [b"\0" * 16], calls=[given])
+    assert "/thread: steps run in" in greeted.until("ended", run)[-1]["error"]
+
+
 @pytest.mark.parametrize("enabled", [None, False])
 def test_autocast_can_be_off(greeted, enabled):
     inner = {"device": "cpu", "dtype": "bfloat16"} | ({} if enabled is None else {"enabled": False})

@@ -37,6 +37,8 @@ class default_dtype:
 """,
 }
 
+#: The member that says who makes a call: no manager has it.
+THREAD = "thread"
 #: Members that stay in force for a backward after the call, which Python runs outside of the
 #: others' `with`.
 BACKWARD = ("deterministic_algorithms", "default_dtype")
@@ -78,6 +80,9 @@ def lines(context: object) -> Iterator[tuple[str, str | None]]:
                 raise Malformed("context.autocast.enabled: true or false is expected")
             off = "" if enabled else ", enabled=False"
             yield f"torch.autocast({device!r}{dtype}{off})", None
+        elif key == THREAD:
+            if value is not True:
+                raise Malformed("context.thread: true is expected")
         elif key == "compiled":
             # source.py has taken the block that may say so out of what is compiled.
             raise Malformed("context.compiled: only the last step of a program stands beside it")
@@ -95,7 +100,7 @@ def enter(context: dict, only: tuple[str, ...] | None = None) -> contextlib.Exit
     for key in context:
         if only is not None and key not in only:
             continue
-        ((text, _),) = lines({key: context[key]})
-        # The text is ours, built from looked-up words only, so this is the manager the source has.
-        stack.enter_context(eval(text, scope))
+        for text, _ in lines({key: context[key]}):
+            # The text is ours, built from looked-up words only: the manager that the source has.
+            stack.enter_context(eval(text, scope))
     return stack

@@ -111,7 +111,7 @@ class Exporter:
             raise Unsupported("a path that exports has no steps beside the compiled ones")
         if program.carry:
             raise Unsupported("torch.export wants the sizes of all calls, and carries none over")
-        if any(call.get("context") for call in program.calls):
+        if any({*(call.get("context") or {})} - {contexts.THREAD} for call in program.calls):
             raise Unsupported("torch.export takes one context for all calls")
         self.taken = [name for name in program.names if name not in program.source.constants]
         #: Global names of the source that stand for tensors.

@@ -312,7 +312,11 @@ class _Handing:
             self._executor.witness.repetition = -1
             try:
                 self._executor.call(
-                    self._function, self._scope, program.calls[call], program.seed_of(0, call)
+                    self._function,
+                    self._scope,
+                    program.calls[call],
+                    program.seed_of(0, call),
+                    rehearses=True,
                 )
             except (BrokenPipeError, Fault, Malformed):
                 raise

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import torch
@@ -14,6 +15,7 @@ from .problems import Fault, Malformed, Unsupported, need
 from .source import Source, generate
 from .state import Listener, Memory, Surroundings, Versions, observe_state
 from .tensors import Files, Inputs, Outputs, is_view, literal_text, sizes_of
+from .threads import done_by, new_thread
 from .wire import Stages
 from .witness import Witness
 
@@ -155,6 +157,8 @@ class Executor:
         #: What a call, by its number, gets from the one before it.
         self.carried: dict[int, dict] = {}
         self.unfinished: tuple[list, list] | None = None
+        #: The thread of a rehearsed call, which is going to make it.
+        self._thread: ThreadPoolExecutor | None = None
         #: The inputs of the last call whose version it changed.
         self.counted: list[str] = []
         #: Whether results have to be tensors as torch has them: another class could compute them
@@ -258,10 +262,16 @@ class Executor:
         return described
 
     def call(
-        self, function: Callable, scope: dict, call: dict, seed: int | None = None
+        self,
+        function: Callable,
+        scope: dict,
+        call: dict,
+        seed: int | None = None,
+        rehearses: bool = False,
     ) -> tuple[list, list, list]:
         """Outputs, inputs and gradients of one call by name, on fresh inputs; the generators are
-        seeded with `seed`, without one with that of the first call."""
+        seeded with `seed`, without one with that of the first call. `rehearses`: the same call
+        comes next, by the same thread."""
         program, self.given, self.unfinished = self.program, None, None
         values, captured = program.arguments(call)
         number = next(at for at, each in enumerate(program.calls) if each is call)
@@ -275,28 +285,13 @@ class Executor:
         scope.update(
             captured, **{constants[name]: value for name, value in named if name in constants}
         )
-        arguments = [value for name, value in named if name not in constants]
         self.given = named
         versions = Versions(named)
         torch.manual_seed(program.seed if seed is None else seed)
-        with contexts.enter(context):
-            with self.witness.call():
-                results = function(*arguments)
-                self._settle()
-            if self.wants_plain:
-                _check_plain(results)
-            if program.source.beside:
-                results = scope["beside"](*arguments, *results)
-                self._settle()
-        by_name = dict(zip(program.source.outputs, results))
+        make = functools.partial(self._make, function, scope, context, named)
+        by_name = self._by_thread(make, rehearses) if context.get(contexts.THREAD) else make()
         grads: list = []
         if program.backward is not None:
-            self.unfinished = list(by_name.items()), named
-            with contexts.enter(context, only=contexts.BACKWARD):
-                self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
-                if program.backward.get("twice"):
-                    self._backward(by_name, dict(named), False)
-            self.unfinished = None
             grads = [
                 (name, value.grad)
                 for name, value in named
@@ -308,6 +303,40 @@ class Executor:
             {name: left[source] for name, source in program.carry.items()}
         )
         return list(by_name.items()), named, grads
+
+    def _by_thread(self, make: Callable[[], dict], keeps: bool) -> dict:
+        """What `make` returns in another thread, which ends, unless it `keeps` it."""
+        with contextlib.ExitStack() as stack:
+            thread = stack.enter_context(self._thread or new_thread())
+            self._thread = None
+            made = done_by(thread, make)
+            if keeps:
+                self._thread = thread
+                stack.pop_all()
+        return made
+
+    def _make(self, function: Callable, scope: dict, context: dict, named: list) -> dict:
+        """Makes a call, with its backward, in the thread that this is: its outputs by name."""
+        program, constants = self.program, self.program.source.constants
+        arguments = [value for name, value in named if name not in constants]
+        with contexts.enter(context):
+            with self.witness.call():
+                results = function(*arguments)
+                self._settle()
+            if self.wants_plain:
+                _check_plain(results)
+            if program.source.beside:
+                results = scope["beside"](*arguments, *results)
+                self._settle()
+        by_name = dict(zip(program.source.outputs, results))
+        if program.backward is not None:
+            self.unfinished = list(by_name.items()), named
+            with contexts.enter(context, only=contexts.BACKWARD):
+                self._backward(by_name, dict(named), bool(program.backward.get("retain_graph")))
+                if program.backward.get("twice"):
+                    self._backward(by_name, dict(named), False)
+            self.unfinished = None
+        return by_name
 
     def _backward(self, results: dict, inputs: dict, retain_graph: bool) -> None:
         backward = self.program.backward

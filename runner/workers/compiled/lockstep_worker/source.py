@@ -250,6 +250,8 @@ class _Writer:
 
     def _with(self, step: dict, indent: int) -> None:
         managers = []
+        if contexts.THREAD in step["with"]:
+            raise Malformed("context.thread: steps run in the thread of their call")
         for text, helper in contexts.lines(step["with"]):
             managers.append(text)
             if helper and helper not in self.helpers:

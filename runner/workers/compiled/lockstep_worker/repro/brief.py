@@ -40,10 +40,11 @@ def render(request: dict) -> str:
         or any(helper for _, helper in managers)
         or part.source.constants
         or part.source.beside
+        or contexts.THREAD in part.context
     ):
         raise Unsupported(
-            "a brief script makes one call, without long literals, constants, contexts that torch "
-            "lacks and steps that are not compiled"
+            "a brief script makes one call, without long literals, constants, other threads, "
+            "contexts that torch lacks and steps that are not compiled"
         )
     if _draws(need(part.program, "steps", "program")):
         raise Unsupported("a brief script draws no random numbers")
@@ -98,8 +99,7 @@ def render(request: dict) -> str:
             *(f"    {line}" for line in body),
         ]
     text = "\n".join([*lines, *(f"    {line}" for line in body)]) + "\n"
-    imports = "import math\n" if "math." in text else ""
-    return imports + text
+    return ("import math\n" if "math." in text else "") + text
 
 
 def _identifiers(outputs: list[str]) -> list[str]:

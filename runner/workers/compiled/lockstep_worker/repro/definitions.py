@@ -15,6 +15,7 @@ MODULES = (
     "compat/device.py",
     "errors.py",
     "state.py",
+    "threads.py",
     "repro/execution/inputs.py",
     "repro/script/values.py",
     "repro/script/policies.py",

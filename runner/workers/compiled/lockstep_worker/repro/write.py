@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from .. import contexts
 from ..applied import inner
 from ..configure import load_module
 from ..exported import example, varying
@@ -180,7 +181,7 @@ def _compiled(request: dict, part: Part) -> str:
         backend = str(path.get("backend") or "inductor")
         text = f"compile_program(program, {ascii(backend)}, {_data(own)}{text})"
         return f"def compiled():\n    return {text}\n"
-    if part.carry or any(part.contexts):
+    if part.carry or any({*each} - {contexts.THREAD} for each in part.contexts):
         raise Unsupported("a path that exports carries nothing over and has one context for all")
     if part.source.constants or part.source.captured:
         raise Unsupported(
@@ -256,6 +257,8 @@ def _case(request: dict, part: Part) -> str:
         "call": "[" + ", ".join(f"call_{at}" for at in range(len(part.calls))) + "]"
         if any(part.contexts)
         else "call",
+        # Who makes a call, where its caller does not.
+        "by": "{" + ", ".join(f"{at}: by_another_thread" for at in _by_threads(part)) + "}",
         # What a call hands to the next: an input, and the output or input that it is then.
         "carry": repr(part.carry),
         "compiled": "compiled",
@@ -282,6 +285,12 @@ def _case(request: dict, part: Part) -> str:
         "reseed": repr(bool(request.get("reseed"))),
     }
     return "CASE = Case(\n" + "".join(f"    {n}={t},\n" for n, t in fields.items()) + ")\n\n"
+
+
+def _by_threads(part: Part) -> list[int]:
+    """The calls that other threads make."""
+    whole = contexts.THREAD in part.context
+    return [at for at, own in enumerate(part.contexts) if whole or contexts.THREAD in own]
 
 
 def _is_free(policy: str) -> bool:

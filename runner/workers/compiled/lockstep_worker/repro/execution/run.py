@@ -64,7 +64,10 @@ def execute(
             try:
                 with steps or contextlib.nullcontext():
                     run = case.call[call] if isinstance(case.call, list) else case.call
-                    outputs = run(function, given)
+                    # Not of a gold, whose `steps` are in force in this thread alone.
+                    by = None if steps else case.by.get(call)
+                    make = functools.partial(run, function, given)
+                    outputs = by(make) if by else make()
             except (KeyboardInterrupt, Lost):
                 raise
             except BaseException as error:  # SystemExit, too: no program may end the process
