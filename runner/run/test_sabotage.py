@@ -189,7 +189,7 @@ def verdicts(tmp_path_factory):
                 accept mutate_and_raise leave_modes_and_raise fold_random fold_by_call keep_graph
                 second_nothing other_tie wrong_tie repeated_tie in_double one_percent lose_grad
                 other_branch drop_carry keep_input keep_output hide_write hush cry_out
-                abort_at_exit
+                abort_at_exit stay_in_a_thread
             """.split(),
             *("depend_on_" + relation for relation in RELATIONS),
             *("train_" + fault for fault in (*TRAINING, "nudge_loss")),
@@ -375,6 +375,8 @@ LEFT_BEHIND = {
         "state_diverges",
         "overwritten: y of call 1 changed while later calls ran",
     ),
+    ("bugs/threads", "nothing"): ("conform", ""),
+    ("bugs/threads", "stay-in-a-thread"): ("value_diverges", "call 2: 4 of 4"),
     ("bugs/writes", "nothing"): ("conform", ""),
     ("bugs/writes", "keep-input"): (
         "state_diverges",
