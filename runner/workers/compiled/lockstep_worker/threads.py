@@ -16,8 +16,8 @@ def new_thread() -> ThreadPoolExecutor:
 
 def done_by(thread: ThreadPoolExecutor, function: Callable[[], Any]) -> Any:
     """What `function` returns, or raises, in a thread."""
-    # torch keeps what is set in its configuration for each context of Python's, as threads have
-    # one of their own: what holds here is to hold there.
+    # torch keeps its configuration for each context of Python's, and a thread begins with an empty
+    # one: what a path sets is to hold there, too.
     return thread.submit(contextvars.copy_context().run, function).result()
 
 
