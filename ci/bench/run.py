@@ -138,7 +138,7 @@ def main() -> int:
         ratios.update(told(text))
     if given.small:
         print(f"{len(ratios)} ratios")
-    else:
+    elif ratios:
         keep(given.keep, ratios)
     for name in failed:
         print(f"{name} failed", file=sys.stderr)

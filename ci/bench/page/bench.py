@@ -172,6 +172,8 @@ def main():
             write_log(given.log, count, folder)
             done = subprocess.run(
                 [lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"],
+                # A log of 100,000 verdicts takes more memory than one of a stranger may.
+                env={**os.environ, "LOCKSTEP_READING_MIB": "4096"},
                 capture_output=True,
                 text=True,
             )
