@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -234,7 +235,7 @@ def remember_loads() -> None:
         loads = load(self, library)
         if loads:
             with contextlib.suppress(OSError):
-                os.close(os.open(library + _LOADS, os.O_CREAT | os.O_WRONLY, 0o644))
+                pathlib.Path(library + _LOADS).touch()
         return loads
 
     VecISA._probe_load = load_once
