@@ -108,10 +108,10 @@ def test_how_much_it_computes_itself(smoke):
     assert whose(verdicts)["alone"] >= 10, whose(verdicts)
     others = [verdict for verdict in verdicts if verdict["status"] == "fell_back"]
     assert len(others) >= 10  # which would pass for its own, were nobody to look
-    assert all(
-        verdict["execution"] == "observed" and verdict["foreign_fraction"] == 1
-        for verdict in others
-    )
+    assert all(verdict["foreign_fraction"] == 1 for verdict in others)
+    # Its telemetry sends from a process of its own. What has one beside it is not observed.
+    unsaid = [verdict["unsaid"] for verdict in others if verdict["execution"] != "observed"]
+    assert len(unsaid) < 5 and all("process" in each for each in unsaid), unsaid
 
 
 def test_what_it_computes_itself_is_told_from_what_it_leaves_to_torch(smoke):
@@ -181,8 +181,7 @@ def test_the_version_of_the_compiler_is_recorded(lockstep, smoke):
 
 
 @pytest.mark.skipif(
-    not os.environ.get("LOCKSTEP_LONG"),
-    reason="ci/test --long: some 6,400 verdicts, a quarter of an hour",
+    not os.environ.get("LOCKSTEP_LONG"), reason="ci/test --long: some 7,400 verdicts, 20 minutes"
 )
 def test_all_of_core_goes_wrong_only_as_is_known(lockstep):
     done = lockstep(
