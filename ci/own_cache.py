@@ -1,5 +1,6 @@
 """A LOCKSTEP_CACHE of a test's own: no runs of others, and nothing remembered, but what others have
-compiled. In a cache with nothing compiled Inductor precompiles a header for half a minute."""
+compiled, and a worker that is resident beside that. In a cache with nothing compiled Inductor
+precompiles a header for half a minute."""
 
 import os
 import pathlib
@@ -9,8 +10,9 @@ def own_cache(folder: pathlib.Path) -> pathlib.Path:
     """The cache in that folder, made where it is not there yet."""
     cache = folder / "cache"
     cache.mkdir(exist_ok=True)
-    link, compiled = cache / "inductor", os.environ.get("LOCKSTEP_TEST_CACHE")
-    if compiled and not link.is_symlink():
+    compiled = os.environ.get("LOCKSTEP_TEST_CACHE")
+    if compiled and not (cache / "inductor").is_symlink():
         os.makedirs(compiled, exist_ok=True)
-        link.symlink_to(compiled)
+        (cache / "inductor").symlink_to(compiled)
+        (cache / "residents").symlink_to(pathlib.Path(compiled).parent / "residents")
     return cache

@@ -101,6 +101,7 @@ def place(tmp_path_factory):
     cache = pathlib.Path(os.environ["LOCKSTEP_TEST_CACHE"])
     cache.mkdir(parents=True, exist_ok=True)
     (place / ".lockstep" / "inductor").symlink_to(cache)
+    (place / ".lockstep" / "residents").symlink_to(cache.parent / "residents")
     for page in PAGES:
         for name, text in files((ROOT / page).read_text()).items():
             (place / name).write_text(text)

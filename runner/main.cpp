@@ -9,6 +9,7 @@
 
 #include "commands/job_log.h"
 #include "commands/subcommand.h"
+#include "engine/warm.h"
 
 namespace lockstep {
 namespace {
@@ -41,10 +42,14 @@ Exit delivered(Exit exit) {
 
 int main(int argc, char** argv) {
   using namespace lockstep;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  // What Lockstep says to itself when it starts workers is no command.
+  if (words.size() > 2 && words[0] == kAttach) return attach({words.begin() + 1, words.end()});
+  if (words.size() > 2 && words[0] == kReside) return reside({words.begin() + 1, words.end()});
   const CommandsStopped stopped;
   Exit exit = Exit::internal;
   try {
-    exit = delivered(meet(read_command_line({argv + 1, argv + argc})));
+    exit = delivered(meet(read_command_line(words)));
   } catch (const std::exception& error) {
     // Of fmt::print, when it cannot; where the reader has left there is nobody to tell.
     if (!reader_left()) broken("ended early", error.what());

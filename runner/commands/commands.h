@@ -14,6 +14,7 @@ Exit command_list(const ListOptions& options);
 Exit command_show(const ShowOptions& options);
 Exit command_check(const CheckOptions& options);
 Exit command_report(const ReportOptions& options);
+Exit command_warm(const WarmOptions& options);
 Exit command_doctor(const DoctorOptions& options);
 Exit command_repro(const ReproOptions& options);
 Exit command_explain(const ExplainingOptions& options);

@@ -146,6 +146,15 @@ void add_flags(Flags& flags, DoctorOptions& options) {
   add_libraries(flags, options.basis.files);
 }
 
+void add_flags(Flags& flags, WarmOptions& options) {
+  flags.under(headings::kHow);
+  flags.flag("--stop", options.stop, "End it");
+  flags.value("--idle", options.idle, "End it after so long without a command that uses it")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+}
+
 void add_flags(Flags& flags, ManOptions&) { (void)flags; }
 
 void add_flags(Flags& flags, ServeOptions&) { (void)flags; }

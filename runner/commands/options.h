@@ -167,6 +167,13 @@ struct DoctorOptions {
 };
 void add_flags(Flags& flags, DoctorOptions& options);
 
+struct WarmOptions {
+  Basis basis;
+  bool stop = false;
+  double idle = 600;  ///< seconds without a worker after which a resident one ends
+};
+void add_flags(Flags& flags, WarmOptions& options);
+
 /// `serve`, which is told everything on standard input.
 struct ServeOptions {
   Basis basis;

@@ -242,6 +242,7 @@ SuiteAtHand suite_at_hand(const Session& session) {
 
 Answer<Certified> certify(const CertifyRequest& asked, const CarryOut& carry_out) {
   CertifyRequest request = asked;
+  request.basis.at.residents.clear();  // what is certified has workers of its own
   Choice& choice = request.basis.choice;
   if (choice.devices.empty()) choice.devices = {"cpu"};
   RunRequest run = run_of(request.basis, choice);

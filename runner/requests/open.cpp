@@ -6,6 +6,7 @@
 
 #include "base/launcher.h"
 #include "base/spawn.h"
+#include "engine/warm.h"
 #include "requests/own_cases.h"
 
 namespace lockstep {
@@ -59,6 +60,7 @@ SessionSettings session_settings(const Basis& basis) {
   settings.cuda_runtime = at.cudart;
   settings.digests = digest_libraries(at.digests);
   settings.python = at.python;
+  if (has_resident(at.residents)) settings.residents = at.residents;
   settings.devices = basis.choice.devices;
   settings.pace = basis.pace;
   if (!basis.no_cache) settings.compiler_cache = fs::absolute(at.cache) / "inductor";

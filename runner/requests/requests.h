@@ -31,6 +31,9 @@ struct Surroundings {
   /// LOCKSTEP_PROVIDER: a Python file that makes `eager` where it is not there yet, and prints
   /// where it is; empty: nobody does.
   std::filesystem::path provider;
+  /// Where resident workers listen (engine/warm.h); empty: none may stand in for a worker, as with
+  /// CI set.
+  std::filesystem::path residents;
   std::string cudart;  ///< LOCKSTEP_CUDART: the CUDA runtime that tells of devices
   /// LOCKSTEP_DIGESTS: "cpu=FILE:cuda=FILE", shared objects that digest storages on devices of that
   /// kind (docs/start/gpu.md), besides the one for CUDA beside the binary.

@@ -34,6 +34,7 @@ void complete(Surroundings& at) {
   if (at.launcher.empty()) at.launcher = launcher();
   if (at.cache.empty()) at.cache = at.home / ".lockstep";
   if (at.python.empty()) at.python = "python3";
+  if (environment_variable("CI").empty()) at.residents = fs::absolute(at.cache) / "residents";
   std::error_code error;
   at.runs = at.directory / ".lockstep" / "runs";
   if (!fs::is_directory(at.runs, error)) at.runs = at.cache / "runs";

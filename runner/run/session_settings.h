@@ -49,7 +49,10 @@ struct SessionSettings {
   std::map<std::string, std::filesystem::path> digests;
   /// The CUDA runtime that tells of the devices; empty: the one that the eager worker has loaded.
   std::filesystem::path cuda_runtime;
-  std::string python = "python3";        ///< of the compiled worker
+  std::string python = "python3";  ///< of the compiled worker
+  /// The sockets of resident workers, which stand in for compiled ones (engine/warm.h); empty: none
+  /// may.
+  std::filesystem::path residents;
   std::string launcher = "ci/lockstep";  ///< how people call Lockstep: words of a shell
   /// Of plans that are made before a worker has said which devices there are; none: the CPU.
   std::vector<std::string> devices;

@@ -8,6 +8,7 @@
 
 #include "base/launcher.h"
 #include "base/text.h"
+#include "engine/warm.h"
 #include "paths/cpu_level.h"
 #include "record/machine.h"
 #include "run/run.h"
@@ -39,7 +40,8 @@ std::pair<std::string, std::string> in_front(
 }  // namespace
 
 fs::path compiled_worker_modules(const SessionSettings& settings) {
-  return fs::absolute(settings.home) / "runner" / "workers" / "compiled";
+  // By one name, whatever links lead there: a resident worker stands in for workers of that name.
+  return fs::weakly_canonical(settings.home / "runner" / "workers" / "compiled");
 }
 
 WorkerSpec eager_worker(const SessionSettings& settings) {
@@ -67,6 +69,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
     spec = eager_worker(settings);  // of a package that is there already nobody makes another one
   } else if (path.worker == "compiled") {
     spec = {"compiled", {settings.python, "-m", "lockstep_worker"}, {python_path(settings)}};
+    if (!settings.residents.empty()) spec.argv = attaching(settings.residents, spec.argv);
   }
   for (const auto& [name, value] : path.environment) {
     if (contains(kLists, name)) {

@@ -7,26 +7,35 @@ from .parent import Parent
 from .wire import Wire
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
     """Runs the worker until `stop` or the end of input, or answers one question: a reproducer
-    (`repro`), the backends of a path, the operators of modules, what torch tests itself (`opinfo`).
-    The exit status of the process."""
-    if sys.argv[1:] == ["repro"]:
+    (`repro`), the backends of a path, the operators of modules, what torch tests itself (`opinfo`);
+    or waits for others that want that (`resident`). The exit status of the process."""
+    if words == ["repro"]:
         from . import repro
 
         return repro.main()
-    if sys.argv[1:] == ["backends"]:
+    if words == ["backends"]:
         from . import backends
 
         return backends.main()
-    if sys.argv[1:] == ["operators"]:
+    if words == ["operators"]:
         from . import own_operators
 
         return own_operators.main()
-    if sys.argv[1:] == ["opinfo"]:
+    if words == ["opinfo"]:
         from . import opinfo
 
         return opinfo.main()
+    if words[:1] == ["resident"]:
+        from . import resident
+
+        return resident.main(words[1:], serve)
+    return serve()
+
+
+def serve() -> int:
+    """Runs the worker; its exit status."""
     protocol = os.dup(1)
     os.set_inheritable(protocol, False)
     # Whatever torch, a compiler or a vendor's module prints must not reach the protocol.
@@ -35,7 +44,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    status = main()
+    status = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
     # No exit handlers: nothing is left to do, and libraries complain at length in theirs.

@@ -1,7 +1,6 @@
 """The parent: warms up once, forks a child for each instance, reaps it, and answers the runner."""
 
 import contextlib
-import gc
 import json
 import os
 import selectors
@@ -9,12 +8,9 @@ import signal
 import time
 import traceback
 
-from . import environment, errors
+from . import environment, errors, greeting
 from .wire import Lines, Wire, shorten
 
-PROTOCOL = 2
-#: How many children may run at once; the runner decides how many do.
-CONCURRENT = 64
 #: Collapsing pages costs as much as it saves in about this many forks.
 _FORKS = 48
 
@@ -101,75 +97,14 @@ class Parent:
     def _hello(self, message: dict) -> None:
         start = time.perf_counter()
         try:
-            answer = self._warm(message)
+            answer, self.cache = greeting.answer(message)
         except Exception as error:
             traceback.print_exc()
             text = shorten(errors.first_words(error))
-            self.wire.say({"type": "hello", "protocol": PROTOCOL, "error": text})
+            self.wire.say({"type": "hello", "protocol": greeting.PROTOCOL, "error": text})
             raise _Stop(1) from None
         self.hello = message
         self.wire.say({**answer, "seconds": round(time.perf_counter() - start, 3)})
-
-    def _warm(self, message: dict) -> dict:
-        if message.get("protocol") != PROTOCOL:
-            raise ValueError(
-                f"this worker speaks protocol {PROTOCOL}, not {message.get('protocol')}"
-            )
-        environment.before_torch()
-        gc.disable()  # all that is imported stays: looking through it again and again costs a fifth
-        try:
-            import torch
-        except ImportError as error:
-            raise RuntimeError(
-                f"cannot import torch ({error}): run the worker with a Python that has it"
-            ) from None
-        from . import trials, warmup
-        from .compat import pins
-        from .compat.accelerator import no_accelerator
-        from .compat.device import adopt
-        from .configure import load_module
-        from .trials import remembered
-
-        pins.pin()
-        torch.set_num_threads(1)
-        libraries = [str(path) for path in message.get("libraries") or []]
-        modules = [str(name) for name in message.get("modules") or []]
-        for path in libraries:
-            torch.ops.load_library(path)
-        adopt()
-        own = [str(name) for name in message.get("own_modules") or []]
-        for name in own:
-            load_module(name)
-        isolation = environment.isolation(message.get("hidden") or [])
-        devices = environment.devices()
-        with no_accelerator():  # both import parts of Inductor
-            compiler = environment.compiler_version()
-            self.cache = environment.place_caches(
-                message.get("cache"), str(message.get("scratch") or "/tmp"), compiler
-            )
-        warmup.warm(self.cache)
-        warmup.check_single_threaded()
-        lacks = trials.settle(remembered.failing(self.cache, libraries))
-        message["watches"] = "lacks execution" not in lacks
-        from .execute import MODES  # the warm-up has imported it
-
-        return {
-            "type": "hello",
-            "protocol": PROTOCOL,
-            "worker": "lockstep-compiled",
-            "concurrent": CONCURRENT,
-            "environment": {
-                **environment.describe(
-                    int(message.get("threads") or 1), [*libraries, *own], modules, compiler
-                ),
-                **isolation,
-                **lacks,
-            },
-            "devices": devices,
-            "digests": sorted(message.get("digests") or {}),
-            "dtypes": environment.dtypes(),
-            "modes": list(MODES),
-        }
 
     def _run(self, message: dict) -> None:
         run, out, hello = message.get("run"), message.get("out"), self.hello

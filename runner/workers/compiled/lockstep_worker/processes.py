@@ -3,9 +3,10 @@
 import contextlib
 import ctypes
 import os
+import signal
 from typing import NamedTuple
 
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 #: In /proc/PID/stat, after the name: page faults of children that have ended and been waited for.
 _CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
 
@@ -13,6 +14,11 @@ _CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
 def adopt_orphans() -> None:
     """Has what descendants of this process leave behind become its children."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Has the kernel kill this process when its parent ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Started(NamedTuple):
@@ -24,7 +30,7 @@ class Started(NamedTuple):
     @classmethod
     def by(cls, pid: int) -> "Started":
         """What `pid` has started, and what has become a child of this process since."""
-        alive = (_below(os.getpid()) | _below(pid)) - {pid}
+        alive = (below(os.getpid()) | below(pid)) - {pid}
         faults = 0
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -33,12 +39,12 @@ class Started(NamedTuple):
         return cls(frozenset(alive), faults)
 
 
-def _below(pid: int) -> set[int]:
+def below(pid: int) -> set[int]:
     """The descendants of a process; none where the kernel does not list them."""
     found: set[int] = set()
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
                 for child in map(int, file.read().split()):
-                    found |= {child} | _below(child)
+                    found |= {child} | below(child)
     return found

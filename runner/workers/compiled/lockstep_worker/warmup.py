@@ -12,6 +12,9 @@ from typing import Any
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator
 
+#: The directories for which this process, or the resident one that it was forked from, is warm.
+_warm: set[str] = set()
+
 
 def warm(cache: str) -> None:
     """Imports torch and Inductor and compiles one throw-away function with one thread, into the
@@ -24,8 +27,11 @@ def warm(cache: str) -> None:
     warnings.simplefilter("ignore")
     # Importing, compiling and resetting look for accelerators; where NVML does not answer, that
     # initialises CUDA.
-    with no_accelerator():
-        _import_and_compile(cache)
+    real = os.path.realpath(cache)
+    if real not in _warm:
+        with no_accelerator():
+            _import_and_compile(cache)
+        _warm.add(real)
     # What exists now is shared with every child; the collector would write to its pages. The few MB
     # that it could free cost half a second.
     gc.freeze()

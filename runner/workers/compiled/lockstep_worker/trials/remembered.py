@@ -11,17 +11,21 @@ import sys
 from .trial import Trial
 
 
-def mark(cache: str, libraries: list[str]) -> str:
-    """The file in the cache directory that stands for trials that all worked: with this kernel, and
-    with the files of all modules and `libraries` as they are now. Of a torch that somebody edits
-    nothing is remembered."""
+def identity(libraries: list[str]) -> str:
+    """Names this kernel, and the files of all modules and `libraries` as they are now: 16
+    hexadecimal digits. Of a torch that somebody edits nothing is remembered."""
     digest = hashlib.sha256(platform.release().encode())
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     for file in sorted({*filter(None, files), *libraries}):
         with contextlib.suppress(OSError):
             seen = os.stat(file)
             digest.update(f"\0{file}\0{seen.st_mtime_ns}\0{seen.st_size}".encode())
-    return os.path.join(cache, f"tried-{digest.hexdigest()[:16]}")
+    return digest.hexdigest()[:16]
+
+
+def mark(cache: str, libraries: list[str]) -> str:
+    """The file in the cache directory that stands for trials that all worked."""
+    return os.path.join(cache, f"tried-{identity(libraries)}")
 
 
 def failing(cache: str, libraries: list[str]) -> dict[Trial, str]:
