@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <iterator>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "base/files.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "cases/decode.h"
 
@@ -352,29 +350,40 @@ class TakenOperators {
 
 }  // namespace
 
-void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
-  for (CaseFile& file : suite) {
-    if (!is_sweep(file) || lists_calls(file)) continue;
-    if (registry == nullptr) {
-      file.choices.clear();
-      continue;
+namespace {
+
+/// Expands a sweep over the operators.
+void expand_sweep(CaseFile& file, const Registry& registry) {
+  std::map<std::string, std::vector<MatrixChoice>> by_operator;
+  TakenOperators taken(file, registry);
+  for (const MatrixChoice& choice : plain_choices(file)) {
+    const std::vector<std::string>& operators = taken.with(choice);
+    if (operators.empty()) by_operator[""].push_back(choice);
+    for (const std::string& op : operators) {
+      MatrixChoice chosen = choice;
+      chosen.op = op;
+      chosen.suffix = swept_suffix(op, choice.suffix);
+      by_operator[op].push_back(std::move(chosen));
     }
-    std::map<std::string, std::vector<MatrixChoice>> by_operator;
-    TakenOperators taken(file, *registry);
-    for (const MatrixChoice& choice : plain_choices(file)) {
-      const std::vector<std::string>& operators = taken.with(choice);
-      if (operators.empty()) by_operator[""].push_back(choice);
-      for (const std::string& op : operators) {
-        MatrixChoice chosen = choice;
-        chosen.op = op;
-        chosen.suffix = swept_suffix(op, choice.suffix);
-        by_operator[op].push_back(std::move(chosen));
-      }
-    }
-    file.choices.clear();
-    for (auto& [op, choices] : by_operator)
-      file.choices.insert(file.choices.end(), choices.begin(), choices.end());
   }
+  file.choices.clear();
+  for (auto& [op, choices] : by_operator)
+    file.choices.insert(file.choices.end(), choices.begin(), choices.end());
+}
+
+}  // namespace
+
+void expand_sweeps(std::vector<CaseFile>& suite, const Registry* registry) {
+  std::vector<CaseFile*> sweeps;
+  for (CaseFile& file : suite) {
+    if (is_sweep(file) && !lists_calls(file)) sweeps.push_back(&file);
+  }
+  in_parallel(sweeps.size(), 4, [&](std::size_t i) {
+    if (registry == nullptr)
+      sweeps[i]->choices.clear();
+    else
+      expand_sweep(*sweeps[i], *registry);
+  });
 }
 
 namespace {
@@ -420,18 +429,9 @@ std::vector<CaseFile> read_case_files(const std::vector<Wanted>& wanted, Diagnos
                                       const std::shared_ptr<ValueFiles>& values) {
   std::vector<CaseFile> read(wanted.size());
   std::vector<Diagnostics> wrong(wanted.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < wanted.size(); i = next++)
-      read[i] = read_case_file(wanted[i].path, wanted[i].shown, wrong[i], wanted[i].id, values);
-  };
-  constexpr std::size_t kFilesOfAThread = 32;  // fewer are read before a thread has begun
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::future<void>> helpers;
-  for (std::size_t i = 1; i < std::min(cores, wanted.size() / kFilesOfAThread); ++i)
-    helpers.push_back(std::async(std::launch::async, work));
-  work();
-  for (std::future<void>& helper : helpers) helper.get();
+  in_parallel(wanted.size(), 32, [&](std::size_t i) {
+    read[i] = read_case_file(wanted[i].path, wanted[i].shown, wrong[i], wanted[i].id, values);
+  });
   std::vector<CaseFile> files;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wrong[i].empty()) files.push_back(std::move(read[i]));

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/digest.h"
+#include "base/parallel.h"
 #include "base/splitmix.h"
 #include "base/text.h"
 #include "cases/relations.h"
@@ -22,9 +25,11 @@ namespace {
 using Visit = std::function<void(const CaseFile&, const MatrixChoice&, const std::string& device,
                                  const std::string& id)>;
 
-/// Visits every instance that the filter may select, as far as is known without decoding.
-void each_instance(const PlanRequest& request, const Visit& visit) {
-  for (const CaseFile& file : *request.suite) {
+/// Visits every instance of these files that the filter may select, as far as is known without
+/// decoding.
+void each_instance(const PlanRequest& request, std::span<const CaseFile> files,
+                   const Visit& visit) {
+  for (const CaseFile& file : files) {
     const std::vector<std::string> tags = raw_tags(file);
     for (const std::string& device : request.devices) {
       for (const MatrixChoice& choice : file.choices) {
@@ -34,6 +39,10 @@ void each_instance(const PlanRequest& request, const Visit& visit) {
       }
     }
   }
+}
+
+void each_instance(const PlanRequest& request, const Visit& visit) {
+  each_instance(request, *request.suite, visit);
 }
 
 /// Whether a filter is about verdicts, not only about instances.
@@ -259,33 +268,60 @@ std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& d
   return ids;
 }
 
-std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics) {
+namespace {
+
+/// What is selected of these files of the suite.
+std::vector<Selected> selected_of(std::span<const CaseFile> files, const PlanRequest& request,
+                                  Diagnostics& diagnostics) {
   const Filter& filter = request.filter;
   const bool of_paths = of_verdicts(filter);
   std::vector<Selected> result;
   std::map<std::string, std::optional<Traits>> known;  // of one file; nothing: cannot be decoded
   const CaseFile* known_file = nullptr;
-  each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
-                             const std::string& device, const std::string& id) {
-    if (known_file != &file) known.clear();
-    known_file = &file;
-    const auto [found, is_new] = known.try_emplace(kinds_of(choice, device));
-    if (is_new) {
-      if (const auto decoded = decode(request, file, choice, device, diagnostics))
-        found->second = traits_of(*decoded);
-    }
-    if (!found->second || !devices_take(found->second->only_devices, device)) return;
-    const Traits& traits = *found->second;
-    const auto add = [&](std::string selected_id) {
-      result.push_back({std::move(selected_id), &file, traits.operators, traits.dtypes});
-    };
-    if (of_paths) {
-      each_path(request, file.id, traits, device, id,
-                [&](std::size_t, std::string verdict_id) { add(std::move(verdict_id)); });
-    } else if (takes_instance(filter, file.id, traits, device, id)) {
-      add(id);
-    }
+  each_instance(
+      request, files,
+      [&](const CaseFile& file, const MatrixChoice& choice, const std::string& device,
+          const std::string& id) {
+        if (known_file != &file) known.clear();
+        known_file = &file;
+        const auto [found, is_new] = known.try_emplace(kinds_of(choice, device));
+        if (is_new) {
+          if (const auto decoded = decode(request, file, choice, device, diagnostics))
+            found->second = traits_of(*decoded);
+        }
+        if (!found->second || !devices_take(found->second->only_devices, device)) return;
+        const Traits& traits = *found->second;
+        const auto add = [&](std::string selected_id) {
+          result.push_back({std::move(selected_id), &file, traits.operators, traits.dtypes});
+        };
+        if (of_paths) {
+          each_path(request, file.id, traits, device, id,
+                    [&](std::size_t, std::string verdict_id) { add(std::move(verdict_id)); });
+        } else if (takes_instance(filter, file.id, traits, device, id)) {
+          add(id);
+        }
+      });
+  return result;
+}
+
+}  // namespace
+
+std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics) {
+  // By parts of the suite, each of which a thread decodes; the order stays.
+  constexpr std::size_t kFiles = 16;
+  const std::span<const CaseFile> suite = *request.suite;
+  const std::size_t parts = (suite.size() + kFiles - 1) / kFiles;
+  std::vector<std::vector<Selected>> found(parts);
+  std::vector<Diagnostics> wrong(parts);
+  in_parallel(parts, 2, [&](std::size_t i) {
+    const auto files = suite.subspan(i * kFiles, std::min(kFiles, suite.size() - i * kFiles));
+    found[i] = selected_of(files, request, wrong[i]);
   });
+  std::vector<Selected> result;
+  for (std::size_t i = 0; i < parts; ++i) {
+    std::move(found[i].begin(), found[i].end(), std::back_inserter(result));
+    std::move(wrong[i].begin(), wrong[i].end(), std::back_inserter(diagnostics));
+  }
   return result;
 }
 

@@ -102,6 +102,7 @@ Answer<void> need_operators(const Session& session) {
 
 Answer<Session> open_session(SessionSettings settings, Torch torch) {
   Session session(std::move(settings));
+  session.expect_operators();
   Diagnostics diagnostics;
   if (auto read = session.read_suite(diagnostics); !read) return refuse(Exit::usage, read.error());
   if (!diagnostics.empty()) return refuse(std::move(diagnostics));

@@ -105,8 +105,17 @@ Result<void> Session::read_suite(Diagnostics& diagnostics) {
   return {};
 }
 
+void Session::expect_operators() {
+  std::error_code error;
+  // What is not there yet, or is dumped, is read when its turn comes.
+  if (!settings_.files.libraries.empty() || !fs::exists(settings_.schemas, error)) return;
+  expected_operators_ = std::async(
+      std::launch::async, [settings = settings_] { return lockstep::read_operators(settings); });
+}
+
 Result<void> Session::read_operators() {
-  auto operators = lockstep::read_operators(settings_);
+  auto operators =
+      expected_operators_.valid() ? expected_operators_.get() : lockstep::read_operators(settings_);
   if (!operators) return tl::unexpected(operators.error());
   operators_ = std::move(*operators);
   return {};

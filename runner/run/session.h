@@ -1,5 +1,6 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ class Session {
 
   /// Reads the suite (suite.h).
   Result<void> read_suite(Diagnostics& diagnostics);
+  /// Begins to read the operators, beside what comes before `read_operators`.
+  void expect_operators();
   /// Reads the operators (operators.h).
   Result<void> read_operators();
   /// Expands the suite's sweeps over the operators.
@@ -97,6 +100,7 @@ class Session {
   Suite suite_;
   Level level_;
   std::optional<Registry> operators_;
+  std::future<Result<std::optional<Registry>>> expected_operators_;
   std::shared_ptr<const PythonOperators> python_operators_;
   std::optional<Scratch> scratch_;
   std::unique_ptr<Engine> engine_;  ///< after `scratch_`, so that it ends first

@@ -230,6 +230,24 @@ std::vector<Step> without(const std::vector<FlatStep>& flat, std::size_t at) {
   return nest(kept);
 }
 
+/// A context that is none, and then without one of several things that it says.
+std::vector<Context> lesser(const Context& context) {
+  if (context == Context()) return {};
+  std::vector<Context> found = {Context()};
+  const auto without = [&](auto member) {
+    Context less = context;
+    less.*member = {};
+    if (less != context && less != Context()) found.push_back(std::move(less));
+  };
+  without(&Context::thread);
+  without(&Context::grad);
+  without(&Context::inference);
+  without(&Context::deterministic_algorithms);
+  without(&Context::autocast);
+  without(&Context::default_dtype);
+  return found;
+}
+
 }  // namespace
 
 std::vector<Case> simpler_settings(const Case& whole, bool may_drift) {
@@ -251,11 +269,13 @@ std::vector<Case> simpler_settings(const Case& whole, bool may_drift) {
     });
   }
   for (std::size_t call = 0; call < whole.calls.size(); ++call) {
-    if (whole.calls[call].context != Context()) add([&](Case& c) { c.calls[call].context = {}; });
+    for (const Context& less : lesser(whole.calls[call].context))
+      add([&](Case& c) { c.calls[call].context = less; });
   }
   if (whole.program.backward) add([](Case& c) { c.program.backward.reset(); });
   if (whole.raises) add([](Case& c) { c.raises.reset(); });
-  if (whole.program.context != Context()) add([](Case& c) { c.program.context = {}; });
+  for (const Context& less : lesser(whole.program.context))
+    add([&](Case& c) { c.program.context = less; });
   if (whole.pointwise) add([](Case& c) { c.pointwise = false; });
   if (whole.share) add([](Case& c) { c.share = false; });
   if (whole.seed != 0) add([](Case& c) { c.seed = 0; });

@@ -227,6 +227,21 @@ TEST_F(Shrinking, TriesWithoutWhatIsCarriedAndWithoutContextsOfCalls) {
   EXPECT_TRUE(simpler_settings(*whole, true)[0].program.carry.empty()) << "of one call";
 }
 
+TEST_F(Shrinking, TriesAContextWithoutEachThingThatItSays) {
+  const auto whole = decode(R"(
+    "inputs": {"x": {"dtype": "float32", "values": [1, 2]}},
+    "context": {"thread": true, "grad": false},
+    "steps": [{"let": "y", "op": "aten::neg.default", "args": ["%x"]}],
+    "outputs": ["y"])");
+  const std::vector<Case> simpler = simpler_settings(*whole, false);
+  ASSERT_EQ(simpler.size(), 3U);
+  EXPECT_EQ(simpler[0].program.context, Context());
+  EXPECT_FALSE(simpler[1].program.context.thread);
+  EXPECT_EQ(simpler[1].program.context.grad, false);
+  EXPECT_TRUE(simpler[2].program.context.thread);
+  EXPECT_EQ(simpler[2].program.context.grad, std::nullopt);
+}
+
 TEST_F(Shrinking, AJournalPassesOverWhatIsNotWhole) {
   const std::filesystem::path file = scratch_.path() / "journal.txt";
   ASSERT_TRUE(write_file(file, "0123 conform.\nabcd value_diverges:value.\nffff value_dif"));

@@ -27,10 +27,10 @@ Work = Callable[[], int]
 
 
 def main(words: list[str], work: Work) -> int:
-    """Serves the socket that standard input is, until it is told to end, or no worker has been
-    there for so long, or a file of a module is not what it was. `words`: the folder of compilers'
-    caches, seconds, and the file of the socket. `work` is what a worker
-    does, its exit status the result. Prints an empty line as soon as it waits."""
+    """Serves the socket that standard input is. It ends when it is told to, when no worker has been
+    there for so long, or when a file of a module is not what it was. `words`: the folder of
+    compilers' caches, seconds, and the file of the socket. `work` is what a worker does, its exit
+    status the result. Prints an empty line as soon as it waits."""
     cache, idle, file = words
     listener = socket.socket(fileno=os.dup(0))
     ready = os.dup(1)
