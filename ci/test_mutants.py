@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "ci" / "mutation"))
 
 import inside  # noqa: E402
 import score  # noqa: E402
-from campaign import Campaign  # noqa: E402
+from campaign import Campaign, Probed  # noqa: E402
 from lockstep_mutants import interpret, turns  # noqa: E402
 from lockstep_mutants.compare import SIGN, difference, sharing  # noqa: E402
 from lockstep_mutants.registry import CLASSES, MUTANTS, mutant  # noqa: E402
@@ -202,6 +202,34 @@ def test_names_classes_and_samples_choose():
     assert len({MUTANTS[name].cls for name in names("--sample", "12")}) == 12
     with pytest.raises(SystemExit, match="no mutant fast-tan;"):
         names("fast-tan")
+
+
+def test_cases_that_are_left_out_are_neither_probed_nor_tried():
+    class Fake:
+        def __init__(self):
+            self.records, self.probed = {}, set()
+
+        def instances(self, level):
+            case = ("cases/a.json", ["aten::tanh"])
+            return {"structured/norms[of=x]@cpu": case, "bugs/1-tanh@cpu": case}
+
+        def probe(self, instances):
+            self.probed |= set(instances)
+            return {each: Probed("conform", {"fast-tanh": 1.0}) for each in instances}
+
+        def defects(self, probed):
+            return []
+
+        def run(self, pairs, limits=()):
+            return dict.fromkeys(pairs, "value_diverges")
+
+        def say(self, text):
+            pass
+
+    fake, tried = Fake(), {"fast-tanh": MUTANTS["fast-tanh"]}
+    result = score.whole(fake, tried, ("smoke",), {}, lambda result: None, ["structured/*"])
+    assert fake.probed == {"bugs/1-tanh@cpu"}
+    assert result["mutants"]["fast-tanh"]["by"] == "bugs/1-tanh@cpu"
 
 
 def test_two_mutants_of_one_name_and_one_without_words_are_refused():
