@@ -123,8 +123,9 @@ def whole(
     save: Callable[[dict], None],
     without: Sequence[str] = (),
 ) -> dict:
-    """The result of a run, without cases of such names: `mutants` (name → class, level, by, status, reached, differed, breaks),
-    `defects` of the twin. What is known after a level is handed to `save`."""
+    """The result of a run, without cases of such names: `mutants` (name → class, level, by, status,
+    reached, differed, breaks), `defects` of the twin. What is known after a level is handed to
+    `save`."""
     result: dict = {
         "mutants": {
             name: {
