@@ -205,7 +205,7 @@ def test_names_classes_and_samples_choose():
 
 
 def test_cases_that_are_left_out_are_neither_probed_nor_tried():
-    class Fake:
+    class Fake(Campaign):
         def __init__(self):
             self.records, self.probed = {}, set()
 
