@@ -21,6 +21,7 @@ class Grid {
     this.choose = choose;
     this.items = [];
     this.ends = new Float64Array(0);
+    this.width = 0;
     this.place = -1;
     this.column = 0;
     this.columns = 1;
@@ -69,10 +70,21 @@ class Grid {
     this.stack();
   }
 
-  /** Where each row begins: ends[place - 1], in pixels from the first. */
+  /** Where each row begins: ends[place - 1], in pixels from the first. An item keeps its height as
+   *  long as the column of ids is so wide: most of them are there again after the next key. */
   stack() {
+    const { items, width } = this;
+    this.ends = new Float64Array(items.length);
     let end = 0;
-    this.ends = Float64Array.from(this.items, (item) => (end += this.heightOf(item, this.width)));
+    for (let place = 0; place < items.length; ++place) {
+      const item = items[place];
+      if (item.heightIn !== width) {
+        item.heightIn = width;
+        item.height = this.heightOf(item, width);
+      }
+      end += item.height;
+      this.ends[place] = end;
+    }
     this.space.style.height = `${end}px`;
   }
   begin(place) {
