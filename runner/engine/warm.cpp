@@ -34,13 +34,20 @@ namespace {
 constexpr int kPatienceMilliseconds = 2000;
 
 /// Whether a variable changes nothing that torch or Python does as it is imported, so that a worker
-/// takes it over afterwards.
+/// takes it over afterwards; the folders of caches it sets itself.
 bool taken_over(std::string_view name) {
-  static const std::vector<std::string> kTerminal = {"PWD",     "OLDPWD", "SHLVL", "_",
-                                                     "COLUMNS", "LINES",  "TERM"};
+  static const std::vector<std::string> kOthers = {"PWD",
+                                                   "OLDPWD",
+                                                   "SHLVL",
+                                                   "_",
+                                                   "COLUMNS",
+                                                   "LINES",
+                                                   "TERM",
+                                                   "TORCHINDUCTOR_CACHE_DIR",
+                                                   "TRITON_CACHE_DIR"};
   if (name == "LOCKSTEP_PINS") return false;  // read before torch is
   return name.starts_with("LOCKSTEP_") || name.starts_with("PYTEST_") ||
-         contains(kTerminal, std::string(name));
+         contains(kOthers, std::string(name));
 }
 
 /// Our variables that are taken over, or the others.

@@ -37,7 +37,8 @@ TEST(IdentityOfAWorker, HasWhatTorchReadsAsItIsImported) {
 
 TEST(IdentityOfAWorker, HasNothingThatAWorkerTakesOver) {
   const std::string before = identity_of_worker(kWorker);
-  for (const char* name : {"LOCKSTEP_CACHE_OF_A_TEST", "PYTEST_SOMETHING", "OLDPWD"}) {
+  for (const char* name :
+       {"LOCKSTEP_CACHE_OF_A_TEST", "PYTEST_SOMETHING", "OLDPWD", "TORCHINDUCTOR_CACHE_DIR"}) {
     if (std::getenv(name) != nullptr) continue;
     const Set set(name, "1");
     EXPECT_EQ(identity_of_worker(kWorker), before) << name;
