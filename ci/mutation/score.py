@@ -254,6 +254,13 @@ def killed_by(each: dict, level: str) -> bool:
     return each["level"] is not None and LEVELS.index(each["level"]) <= LEVELS.index(level)
 
 
+def is_better(each: dict, recorded: dict, name: str) -> bool:
+    """Whether a lower level kills a mutant than is recorded, or one where none is."""
+    return each["level"] is not None and (
+        name not in recorded or killed_by(each, recorded[name]["level"])
+    )
+
+
 def why(each: dict) -> str:
     """Of one that survives: how far it came."""
     reached, differed = sum(each["reached"].values()), sum(each["differed"].values())
@@ -433,8 +440,11 @@ def main(words: Sequence[str]) -> int:
         return 3
     save(result)
     everything = len(mutants) == len(MUTANTS) and not arguments.recorded
-    if arguments.record and not arguments.recorded and not arguments.without:
-        known = {**recorded, **result["mutants"]}
+    if arguments.record and not arguments.recorded:
+        tried = result["mutants"]
+        if arguments.without:  # what is left out may kill more, and none less
+            tried = {name: each for name, each in tried.items() if is_better(each, recorded, name)}
+        known = {**recorded, **tried}
         kept = {
             name: {key: known[name][key] for key in ("class", "level", "by")}
             for name in MUTANTS
