@@ -60,7 +60,10 @@ SessionSettings session_settings(const Basis& basis) {
   settings.cuda_runtime = at.cudart;
   settings.digests = digest_libraries(at.digests);
   settings.python = at.python;
-  if (has_resident(at.residents)) settings.residents = at.residents;
+  // What registers devices or operators belongs before the warm-up, which a resident one has behind
+  // it: autograd counts devices once.
+  const bool registers = !basis.files.libraries.empty() || !basis.files.modules.empty();
+  if (!registers && has_resident(at.residents)) settings.residents = at.residents;
   settings.devices = basis.choice.devices;
   settings.pace = basis.pace;
   if (!basis.no_cache) settings.compiler_cache = fs::absolute(at.cache) / "inductor";

@@ -103,6 +103,11 @@ def test_it_stands_in_for_workers_of_its_environment(scene):
     (scene.folder / "elsewhere").mkdir()
     assert scene.verdicts("taken", LOCKSTEP_OF_A_TEST="1") == alone
     assert scene.forked() == 2
+    # A module that registers operators, before what a resident one has behind it.
+    (scene.folder / "operators.py").write_text("here = 3\n")
+    done = scene("run", CASES[0], "--path", "inductor", "--module", "operators.py", "--out", "own")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert scene.forked() == 2
     # A file of a module that it has loaded.
     scene.module.write_text("here = 2 + 2\n")
     assert scene.verdicts("changed") == alone

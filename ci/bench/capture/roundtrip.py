@@ -61,7 +61,10 @@ def shown(record: dict) -> list:
 
 
 def alike(old: list, new: list) -> bool:
-    """Whether two of these are the same."""
+    """Whether two of these are the same. Where NaN or an infinity is on one side the class says it
+    all: what else differs then may be memory that nobody has written."""
+    if old[0] == new[0] == "nonfinite":
+        return True
     return proof.alike((old[0], "", old[1]), (new[0], "", new[1]))
 
 
