@@ -146,8 +146,11 @@ std::string LocalEngine::failure_of(const WorkerSpec& spec) const {
 void LocalEngine::abandon() {
   queue_.clear();
   for (const Batch& batch : batches_) {
-    kill_group(batch.pid);
-    if (batch.executions.size() > 1) batch.worker->end();  // it would go on with the next one
+    // Before its child, since it would go on with the next one.
+    if (batch.executions.size() > 1) batch.worker->end();
+  }
+  for (const Batch& batch : batches_) {
+    if (batch.worker->connection() != nullptr) kill_group(batch.pid);
   }
   batches_.clear();
 }
