@@ -348,10 +348,6 @@ class TakenOperators {
   std::map<std::string, std::vector<std::string>> known_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Expands a sweep over the operators.
 void expand_sweep(CaseFile& file, const Registry& registry) {
   std::map<std::string, std::vector<MatrixChoice>> by_operator;

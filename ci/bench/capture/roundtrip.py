@@ -55,16 +55,15 @@ def shown(record: dict) -> list:
     differing = [each for each in record.get("outputs", []) if each.get("differing")]
     if not differing:
         return [record["status"], None] if record["status"] != "conform" else ["equal", None]
-    sizes = [float(each["max_abs"]) for each in differing if each.get("max_abs") is not None]
-    nonfinite = any(NONFINITE & set(each.get("classes", {})) for each in differing)
+    # Beside outputs that show NaN or an infinity on one side, others may be unwritten memory.
+    nonfinite = [each for each in differing if NONFINITE & set(each.get("classes", {}))]
+    of = nonfinite or differing
+    sizes = [float(each["max_abs"]) for each in of if each.get("max_abs") is not None]
     return ["nonfinite" if nonfinite else "differs", max(sizes, default=None)]
 
 
 def alike(old: list, new: list) -> bool:
-    """Whether two of these are the same. Where NaN or an infinity is on one side the class says it
-    all: what else differs then may be memory that nobody has written."""
-    if old[0] == new[0] == "nonfinite":
-        return True
+    """Whether two of these are the same."""
     return proof.alike((old[0], "", old[1]), (new[0], "", new[1]))
 
 

@@ -3,10 +3,9 @@
 import contextlib
 import ctypes
 import os
-import signal
 from typing import NamedTuple
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_CHILD_SUBREAPER = 36
 #: In /proc/PID/stat, after the name: page faults of children that have ended and been waited for.
 _CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
 
@@ -14,11 +13,6 @@ _CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
 def adopt_orphans() -> None:
     """Has what descendants of this process leave behind become its children."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def die_with_parent() -> None:
-    """Has the kernel kill this process when its parent ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Started(NamedTuple):

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from . import greeting, processes
+from .cell import die_with
 
 #: A request has the name of a folder and some variables; bytes.
 _MOST = 1 << 17
@@ -125,11 +126,12 @@ def _supervise(connection: socket.socket, fresh: bool, work: Work) -> int:
     if connection.recv(1) != b"!":
         return 1  # who asked has lost patience, and has a worker of its own
     connection.settimeout(None)
+    supervisor = os.getpid()
     with _told_of_children() as woken:
         pid = os.fork()
         if pid == 0:
             connection.close()
-            _become_worker(asked, descriptors, work)
+            _become_worker(asked, descriptors, work, supervisor)
         print(f"worker {pid} in {asked['cwd']}", file=sys.stderr, flush=True)
         for each in descriptors:
             os.close(each)
@@ -179,14 +181,14 @@ def _end_all(worker: int) -> None:
             time.sleep(0.001)
 
 
-def _become_worker(asked: dict, descriptors: list[int], work: Work) -> None:
+def _become_worker(asked: dict, descriptors: list[int], work: Work, supervisor: int) -> None:
     """Has what a process would have that its runner had started, and works. Never returns."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        processes.die_with_parent()
+        die_with(supervisor)
         for standard, each in enumerate(descriptors):
             os.dup2(each, standard)
             os.close(each)
