@@ -4,8 +4,9 @@ import shutil
 
 
 def forget(cache):
-    """Removes all that was compiled, but not the precompiled headers."""
+    """Removes all programs that were compiled, but not what is made once for a torch: precompiled
+    headers, and the marks that every hook into it works (lockstep_worker/trials)."""
     for toolchain in cache.glob("**/precompiled_headers"):
         for entry in toolchain.parent.iterdir():
-            if entry.name != "precompiled_headers":
+            if entry.name != "precompiled_headers" and not entry.name.startswith("tried-"):
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

@@ -27,10 +27,11 @@ Exit command_warm(const WarmOptions& options) {
     return Exit::usage;
   }
   const SessionSettings settings = session_settings(options.basis);
-  Command command{{settings.python, "-m", "lockstep_worker", std::string(kResident),
-                   settings.compiler_cache.string(), fmt::format("{}", options.idle)},
-                  {python_path(settings)},
-                  folder / "log"};
+  const WorkerSpec worker = compiled_worker(settings);
+  Command command{worker.argv, worker.environment, folder / "log"};
+  for (const std::string& word :
+       {std::string(kResident), settings.compiler_cache.string(), fmt::format("{}", options.idle)})
+    command.argv.push_back(word);
   const auto started = start_resident(folder, command);
   if (!started) {
     print_error({"no worker can be resident: " + started.error().message,

@@ -18,6 +18,7 @@ import torch
 @torch._dynamo.register_backend(name="lockstep_found")
 def found(graph, inputs):
     assert os.environ["LOCKSTEP_FOUND"] == "1"
+    assert "GLIBC_TUNABLES" not in os.environ, "the runner's, which is for its worker alone"
     return graph.forward
 
 

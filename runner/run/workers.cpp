@@ -37,6 +37,13 @@ std::pair<std::string, std::string> in_front(
   return {name, folders + ":" + rest};
 }
 
+/// Has malloc ask for huge pages.  A worker forks for each execution, and the table of pages of a
+/// process that has imported torch is most of what that costs.  Who has tuned malloc keeps that.
+std::vector<std::pair<std::string, std::string>> huge_pages() {
+  if (std::getenv("GLIBC_TUNABLES") != nullptr) return {};
+  return {{"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
+}
+
 }  // namespace
 
 fs::path compiled_worker_modules(const SessionSettings& settings) {
@@ -45,8 +52,14 @@ fs::path compiled_worker_modules(const SessionSettings& settings) {
 }
 
 WorkerSpec eager_worker(const SessionSettings& settings) {
-  WorkerSpec spec{"eager", {settings.eager.string(), "worker"}, {}};
+  WorkerSpec spec{"eager", {settings.eager.string(), "worker"}, huge_pages()};
   if (settings.eager_batch > 1) spec.argv.push_back(std::to_string(settings.eager_batch));
+  return spec;
+}
+
+WorkerSpec compiled_worker(const SessionSettings& settings) {
+  WorkerSpec spec{"compiled", {settings.python, "-m", "lockstep_worker"}, huge_pages()};
+  spec.environment.push_back(python_path(settings));
   return spec;
 }
 
@@ -68,7 +81,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   if (path.worker == "eager" || (path.packages && !settings.saved_jobs.empty())) {
     spec = eager_worker(settings);  // of a package that is there already nobody makes another one
   } else if (path.worker == "compiled") {
-    spec = {"compiled", {settings.python, "-m", "lockstep_worker"}, {python_path(settings)}};
+    spec = compiled_worker(settings);
     if (!settings.residents.empty()) spec.argv = attaching(settings.residents, spec.argv);
   }
   for (const auto& [name, value] : path.environment) {

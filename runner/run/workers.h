@@ -21,6 +21,9 @@ std::pair<std::string, std::string> python_path(const SessionSettings& settings)
 /// How lockstep-eager is started.
 WorkerSpec eager_worker(const SessionSettings& settings);
 
+/// The Python worker of torch.compile, as no path has changed it.
+WorkerSpec compiled_worker(const SessionSettings& settings);
+
 /// The same worker at a CPU level of torch's (paths/cpu_level.h); empty: as it is.
 WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level);
 

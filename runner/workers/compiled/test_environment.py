@@ -211,6 +211,15 @@ def test_a_parent_of_a_torch_for_cuda_counts_no_devices(tmp_path, cache):
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+def test_compilers_do_not_hear_how_the_memory_of_a_worker_is_tuned(monkeypatch):
+    from lockstep_worker import environment
+
+    for tuned, left in (("glibc.malloc.hugetlb=1", None), ("glibc.malloc.check=1",) * 2):
+        monkeypatch.setenv("GLIBC_TUNABLES", tuned)
+        environment.before_torch()
+        assert os.environ.get("GLIBC_TUNABLES") == left
+
+
 def test_no_bar_starts_a_thread(monkeypatch):
     """tqdm, where it is installed, starts one; Inductor shows a bar when it compiles."""
     bar = types.SimpleNamespace(monitor_interval=10)

@@ -185,6 +185,20 @@ def test_a_module_or_a_library_that_was_edited_is_tried_again(tmp_path, tried, m
     assert tried.times == 3
 
 
+def test_what_inductor_generates_anew_is_not_tried_again(tmp_path, tried, monkeypatch):
+    from lockstep_worker.trials import remembered
+
+    generated = tmp_path / "ab" / "cab.py"
+    generated.parent.mkdir()
+    loaded = types.ModuleType("generated_code_of_a_test")
+    loaded.__file__ = str(generated)
+    monkeypatch.setitem(sys.modules, loaded.__name__, loaded)
+    for text in ("one", "another"):
+        generated.write_text(text, encoding="utf-8")
+        remembered.failing(str(tmp_path), [])
+    assert tried.times == 1
+
+
 def test_a_library_that_could_be_loaded_is_not_loaded_again(tmp_path, monkeypatch):
     from torch._inductor.cpu_vec_isa import VecISA
 

@@ -53,7 +53,7 @@ def write_observation(observation: dict, directory: str) -> None:
     """Writes `observation.json` so that it exists only whole."""
     path = os.path.join(directory, "observation.json")
     with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(observation, file, allow_nan=False)
+        file.write(json.dumps(observation, allow_nan=False))  # not `dump`: that is all Python
     os.rename(path + ".part", path)
 
 

@@ -18,6 +18,9 @@ def before_torch() -> None:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # What the runner tells this process's malloc (run/workers.cpp), compilers need not hear.
+    if os.environ.get("GLIBC_TUNABLES") == "glibc.malloc.hugetlb=1":
+        del os.environ["GLIBC_TUNABLES"]
     # Lets torch count GPUs without initialising CUDA, which would not survive a fork.
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import random
@@ -232,6 +233,7 @@ def _autocast(kind: str) -> str:
     )
 
 
+@functools.lru_cache(maxsize=8)  # mostly no generator has moved since it was last looked at
 def fnv1a(data: bytes) -> str:
     """FNV-1a of 64 bits, as 16 hexadecimal digits."""
     value = 0xCBF29CE484222325

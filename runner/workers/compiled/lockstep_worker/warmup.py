@@ -62,19 +62,21 @@ def _import_and_compile(cache: str) -> None:
         with contextlib.suppress(ImportError, AttributeError):
             hook()
 
+    with torch.profiler.record_function("warm"):
+        pass  # its first use imports
+
     def throw_away(x: Any, y: Any) -> tuple:
         h = x.to(torch.float16).to(torch.float32)
         return torch.relu(h @ y).sum(dim=1), h.exp() + 1
 
     gc.freeze()  # Dynamo collects after each compilation
     with named_header():
-        # A graph with gradients too, unless that starts threads, which a fork would lose. Never a
-        # real backward.
-        for grad in (False,) if build.autograd_has_threads() else (False, True):
-            x = torch.arange(20.0).reshape(4, 5).requires_grad_(grad)
-            torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(
-                x, torch.ones(5, 3)
-            )
+        # A graph with gradients, unless that starts threads, which a fork would lose. Never a real
+        # backward.
+        x = torch.arange(20.0).reshape(4, 5).requires_grad_(not build.autograd_has_threads())
+        torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(
+            x, torch.ones(5, 3)
+        )
     dynamo.reset()
     inductor.reset_metrics()
 

@@ -118,6 +118,7 @@ def rests_on() -> Iterator[tuple[str, Any, str]]:
     yield "OpOverload.redispatch", torch._ops.OpOverload, "redispatch"
     yield "Dynamo's call_user_compiler", OutputGraph, "call_user_compiler"
     yield "torch.manual_seed", torch, "manual_seed"
+    yield "torch.default_generator", torch, "default_generator"
     yield "time.perf_counter", time, "perf_counter"
     yield "time.monotonic", time, "monotonic"
 

@@ -20,7 +20,7 @@ HEADERS = "header cache"
 def _headers() -> None:
     used: list[str] = []
     inductor.on_header(used.append)
-    compiled(lambda x: x.relu() * 2, 5, backend="inductor")
+    compiled(two_steps, 3, backend="inductor")
     expect("a precompiled header is used", bool(used), True)
     for header in used:
         expect(
@@ -58,7 +58,7 @@ def _stages() -> None:
         inductor.on_compile(lambda: told.append("compile"))
 
     with inductor.no_graph_cache():
-        compiled(lambda x: x.relu() * 2, 5, backend="inductor", hook=hook)
+        compiled(two_steps, 3, backend="inductor", hook=hook)
     expect("stages", told, ["trace", "lower", "compile", "run"])
     expect(
         "stages without seconds",

@@ -11,12 +11,16 @@ import sys
 from .trial import Trial
 
 
-def identity(libraries: list[str]) -> str:
-    """Names this kernel, and the files of all modules and `libraries` as they are now: 16
-    hexadecimal digits. Of a torch that somebody edits nothing is remembered."""
+def identity(libraries: list[str], cache: str = "") -> str:
+    """Names this kernel, and the files of all modules and `libraries` as they are now, but those in
+    the cache, which Inductor writes anew: 16 hexadecimal digits. Of a torch that somebody edits
+    nothing is remembered."""
     digest = hashlib.sha256(platform.release().encode())
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    generated = os.path.join(os.path.realpath(cache), "") if cache else None
     for file in sorted({*filter(None, files), *libraries}):
+        if generated and os.path.realpath(file).startswith(generated):
+            continue
         with contextlib.suppress(OSError):
             seen = os.stat(file)
             digest.update(f"\0{file}\0{seen.st_mtime_ns}\0{seen.st_size}".encode())
@@ -25,7 +29,7 @@ def identity(libraries: list[str]) -> str:
 
 def mark(cache: str, libraries: list[str]) -> str:
     """The file in the cache directory that stands for trials that all worked."""
-    return os.path.join(cache, f"tried-{identity(libraries)}")
+    return os.path.join(cache, f"tried-{identity(libraries, cache)}")
 
 
 def failing(cache: str, libraries: list[str]) -> dict[Trial, str]:
