@@ -126,7 +126,7 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.names) - set(SMALL):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
-    ratios, failed = {}, []
+    told_in_all, failed, of = 0, [], commit()  # before the first line makes the tree dirty
     for name in given.names or SMALL:
         print(f"== {name}", flush=True)
         if not can_run(name):
@@ -135,21 +135,21 @@ def main() -> int:
         status, text = run(name, given.small)
         if status != 0:
             failed.append(name)
-        ratios.update(told(text))
-    if given.small:
-        print(f"{len(ratios)} ratios")
-    elif ratios:
-        keep(given.keep, ratios)
+        ratios = told(text)
+        told_in_all += len(ratios)
+        if ratios and not given.small:  # at once: the next one can be ended by hand
+            keep(given.keep, ratios, of)
+    print(f"{told_in_all} ratios")
     for name in failed:
         print(f"{name} failed", file=sys.stderr)
     return 1 if failed else 0
 
 
-def keep(file: pathlib.Path, ratios: dict) -> None:
+def keep(file: pathlib.Path, ratios: dict, of: str) -> None:
     """Appends the ratios to the history, and says which became worse."""
     history = entries(file)
     entry = {
-        "commit": commit(),
+        "commit": of,
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "ratios": ratios,
@@ -157,7 +157,7 @@ def keep(file: pathlib.Path, ratios: dict) -> None:
     said = worse(history, entry)
     with file.open("a", encoding="utf-8") as out:
         out.write(json.dumps(entry) + "\n")
-    print(f"\n{len(ratios)} ratios, kept in {file}")
+    print(f"{len(ratios)} ratios, kept in {file}")
     print("\n".join(said) or "none became worse by more than a tenth")
 
 

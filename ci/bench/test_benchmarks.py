@@ -73,11 +73,26 @@ def test_worse_is_a_tenth_away_from_the_median_of_the_last_five_of_the_machine()
 def test_a_whole_run_is_kept_and_says_what_became_worse(tmp_path, monkeypatch, capsys):
     file = tmp_path / "history.jsonl"
     monkeypatch.setattr(run, "machine", lambda: "here")
-    run.keep(file, entry("here", up=2)["ratios"])
-    run.keep(file, entry("here", up=1)["ratios"])
+    run.keep(file, entry("here", up=2)["ratios"], "abc")
+    run.keep(file, entry("here", up=1)["ratios"], "def")
     said = capsys.readouterr().out
     assert "none became worse" in said and "up: 1, worse than 2 by 100%" in said
     assert [each["ratios"]["up"]["value"] for each in run.entries(file)] == [2, 1]
+
+
+def test_what_a_benchmark_told_is_kept_though_the_next_one_does_not_end(tmp_path, monkeypatch):
+    def one_after_the_other(name: str, small: bool) -> tuple[int, str]:
+        if name == "page":
+            raise KeyboardInterrupt
+        return 0, "ratio up: 2 (more is better)"
+
+    file = tmp_path / "history.jsonl"
+    monkeypatch.setattr(run, "run", one_after_the_other)
+    monkeypatch.setattr(run, "can_run", lambda name: True)
+    monkeypatch.setattr(sys, "argv", ["run.py", "--keep", str(file), "judge", "page"])
+    with pytest.raises(KeyboardInterrupt):
+        run.main()
+    assert [each["ratios"]["up"]["value"] for each in run.entries(file)] == [2]
 
 
 def test_the_page_draws_a_row_for_each_ratio_of_a_machine(tmp_path):
