@@ -6,9 +6,9 @@ import os
 import pathlib
 
 
-def own_cache(folder: pathlib.Path) -> pathlib.Path:
-    """The cache in that folder, made where it is not there yet."""
-    cache = folder / "cache"
+def own_cache(folder: pathlib.Path, name: str = "cache") -> pathlib.Path:
+    """The cache of that name in that folder, made where it is not there yet."""
+    cache = folder / name
     cache.mkdir(exist_ok=True)
     compiled = os.environ.get("LOCKSTEP_TEST_CACHE")
     if compiled and not (cache / "inductor").is_symlink():

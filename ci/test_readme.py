@@ -10,6 +10,7 @@ import shlex
 import subprocess
 
 import pytest
+from own_cache import own_cache
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ONE = "bugs/185337-half-round-trip@cpu/inductor"
@@ -97,11 +98,7 @@ def place(tmp_path_factory):
             f'exec {shlex.quote(str(target))} "$@"\n'
         )
         (place / name).chmod(0o755)
-    (place / ".lockstep").mkdir()
-    cache = pathlib.Path(os.environ["LOCKSTEP_TEST_CACHE"])
-    cache.mkdir(parents=True, exist_ok=True)
-    (place / ".lockstep" / "inductor").symlink_to(cache)
-    (place / ".lockstep" / "residents").symlink_to(cache.parent / "residents")
+    own_cache(place, ".lockstep")
     for page in PAGES:
         for name, text in files((ROOT / page).read_text()).items():
             (place / name).write_text(text)

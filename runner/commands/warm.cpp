@@ -6,6 +6,7 @@
 #include "commands/errors.h"
 #include "engine/warm.h"
 #include "requests/open.h"
+#include "requests/surroundings.h"
 #include "run/workers.h"
 
 namespace lockstep {
@@ -13,7 +14,7 @@ namespace fs = std::filesystem;
 
 Exit command_warm(const WarmOptions& options) {
   const Surroundings& at = options.basis.at;
-  const fs::path folder = fs::absolute(at.cache) / "residents";
+  const fs::path folder = resident_folder(at);
   if (options.stop) {
     const int stopped = stop_residents(folder);
     fmt::print("{}\n", stopped == 0   ? "no worker was resident"

@@ -27,6 +27,8 @@ Surroundings surroundings_of_environment(fs::path directory) {
   return at;
 }
 
+fs::path resident_folder(const Surroundings& at) { return fs::absolute(at.cache) / "residents"; }
+
 void complete(Surroundings& at) {
   at.own_suite = !at.suite.empty();
   if (at.home.empty()) at.home = at.suite.empty() ? "." : at.suite;
@@ -34,7 +36,7 @@ void complete(Surroundings& at) {
   if (at.launcher.empty()) at.launcher = launcher();
   if (at.cache.empty()) at.cache = at.home / ".lockstep";
   if (at.python.empty()) at.python = "python3";
-  if (environment_variable("CI").empty()) at.residents = fs::absolute(at.cache) / "residents";
+  if (environment_variable("CI").empty()) at.residents = resident_folder(at);
   std::error_code error;
   at.runs = at.directory / ".lockstep" / "runs";
   if (!fs::is_directory(at.runs, error)) at.runs = at.cache / "runs";

@@ -4,6 +4,7 @@ environment alone; it ends when it should, and leaves nothing."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "ci"))
 
+from bare_suite import make_suite, path_file  # noqa: E402
 from own_cache import own_cache  # noqa: E402
 
 CASES = (
@@ -113,6 +115,30 @@ def test_it_stands_in_for_workers_of_its_environment(scene):
     assert scene.verdicts("changed") == alone
     assert scene.forked() == 2
     scene.wait_for_end()
+
+
+def test_no_certificate_rests_on_it(scene):
+    cases = scene.folder / "certified" / "bugs"
+    cases.mkdir(parents=True)
+    for case in CASES[1:3]:
+        shutil.copy(ROOT / "cases" / f"{case}.json", cases)
+    suite = make_suite(scene.folder / "suite", cases.parent)
+    rules = {"format": 1, "comment": "", "repeat": {"times": 1, "percent": 100}, "tolerances": []}
+    rules["floors"] = [{"levels": ["*"], "all": 1, "each": 1}]
+    (suite / "expected" / "certification.json").write_text(json.dumps(rules))
+    home = {"LOCKSTEP_HOME": str(suite)}
+    level = scene("list", "--level", "all", "--as-level", **home)
+    (suite / "expected" / "levels").mkdir()
+    (suite / "expected" / "levels" / "two-1.json").write_text(level.stdout)
+    path = path_file(scene.folder, "like-inductor", backend="inductor", contract="values")
+    assert scene("warm").returncode == 0
+    words = ("--path", path.stem, "--path-file", path)
+    done = scene("run", "--level", "all", *words, "--out", "ran", **home)
+    assert done.returncode == 0 and scene.forked() == 1, done.stdout + done.stderr
+    done = scene("certify", "--level", "two-1", *words, "--out", "two.tar", **home)
+    assert done.returncode == 0 and scene.forked() == 1, done.stdout + done.stderr
+    done = scene("verify", "two.tar", "--sample", "100%", **home)
+    assert done.returncode == 0 and scene.forked() == 1, done.stdout + done.stderr
 
 
 def test_it_ends_when_it_is_told_to_and_when_nobody_comes(scene):

@@ -9,6 +9,7 @@ import time
 import traceback
 
 from . import environment, errors, greeting
+from .processes import drain, told_of_children
 from .wire import Lines, Wire, shorten
 
 #: Collapsing pages costs as much as it saves in about this many forks.
@@ -31,16 +32,11 @@ class Parent:
 
     def serve(self) -> int:
         """Answers until `stop` has been said and nothing runs, or input ends; the exit status."""
-        woken, wakes = os.pipe()
-        os.set_blocking(woken, False)
-        os.set_blocking(wakes, False)
         # On a terminal Ctrl-C reaches every process; what it means is the runner's decision.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._terminate)
-        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         try:
-            with selectors.DefaultSelector() as selector:
+            with told_of_children() as woken, selectors.DefaultSelector() as selector:
                 selector.register(self.lines.fd, selectors.EVENT_READ)
                 selector.register(woken, selectors.EVENT_READ)
                 self._loop(selector, woken)
@@ -56,10 +52,7 @@ class Parent:
         while not (self.stopping and not self.children):
             for key, _ in selector.select():
                 if key.fd == woken:
-                    try:
-                        os.read(woken, 4096)
-                    except BlockingIOError:
-                        pass
+                    drain(woken)
                 else:
                     for line in self.lines.read():
                         self._answer(line)

@@ -1,8 +1,10 @@
-"""What a process has started, as the kernel tells whoever looks at it from outside."""
+"""What a process has started, as the kernel tells it, and whoever looks at it from outside."""
 
 import contextlib
 import ctypes
 import os
+import signal
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -13,6 +15,28 @@ _CHILDREN_MINOR, _CHILDREN_MAJOR = 8, 10
 def adopt_orphans() -> None:
     """Has what descendants of this process leave behind become its children."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def told_of_children() -> Iterator[int]:
+    """A descriptor that can be read from whenever a child has ended, or another signal has come."""
+    woken, wakes = os.pipe()
+    for end in (woken, wakes):
+        os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    try:
+        yield woken
+    finally:
+        signal.set_wakeup_fd(-1)
+        os.close(woken)
+        os.close(wakes)
+
+
+def drain(woken: int) -> None:
+    """Reads what has come of such a descriptor."""
+    with contextlib.suppress(BlockingIOError):
+        os.read(woken, 4096)
 
 
 class Started(NamedTuple):

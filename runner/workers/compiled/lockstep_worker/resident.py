@@ -10,7 +10,8 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable
 
 from . import greeting, processes
 from .cell import die_with
@@ -56,7 +57,7 @@ def _serve(listener: socket.socket, idle: float, work: Work) -> None:
     from .trials import remembered  # which needs torch
 
     files, supervisors = remembered.identity([]), set[int]()
-    with _told_of_children() as woken, selectors.DefaultSelector() as selector:
+    with processes.told_of_children() as woken, selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         selector.register(woken, selectors.EVENT_READ)
         while heard := selector.select(None if supervisors else idle):
@@ -66,7 +67,7 @@ def _serve(listener: socket.socket, idle: float, work: Work) -> None:
                     supervisors.discard(pid)
                     if os.waitstatus_to_exitcode(status) == _LAST:
                         return
-            _drain(woken)
+            processes.drain(woken)
             if all(key.fileobj != listener for key, _ in heard):
                 continue
             connection, _ = listener.accept()
@@ -78,32 +79,13 @@ def _serve(listener: socket.socket, idle: float, work: Work) -> None:
             connection.close()
 
 
-@contextlib.contextmanager
-def _told_of_children() -> Iterator[int]:
-    """A descriptor to read from whenever a child has ended."""
-    woken, wakes = os.pipe()
-    for end in (woken, wakes):
-        os.set_blocking(end, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-    try:
-        yield woken
-    finally:
-        signal.set_wakeup_fd(-1)
-        os.close(woken)
-        os.close(wakes)
-
-
-def _drain(woken: int) -> None:
-    with contextlib.suppress(BlockingIOError):
-        os.read(woken, 4096)
-
-
 def _supervise_or_die(connection: socket.socket, fresh: bool, work: Work) -> None:
     """Never returns, whatever happens: the loop is that of another process."""
     status = 1
     try:
         status = _supervise(connection, fresh, work)
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(status)
 
@@ -127,7 +109,7 @@ def _supervise(connection: socket.socket, fresh: bool, work: Work) -> int:
         return 1  # who asked has lost patience, and has a worker of its own
     connection.settimeout(None)
     supervisor = os.getpid()
-    with _told_of_children() as woken:
+    with processes.told_of_children() as woken:
         pid = os.fork()
         if pid == 0:
             connection.close()
@@ -154,7 +136,7 @@ def _watch(worker: int, connection: socket.socket, woken: int) -> None:
         selector.register(connection, selectors.EVENT_READ)
         selector.register(woken, selectors.EVENT_READ)
         while all(key.fileobj != connection for key, _ in selector.select()):
-            _drain(woken)
+            processes.drain(woken)
             while not told and (
                 ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             ):
@@ -202,5 +184,7 @@ def _become_worker(asked: dict, descriptors: list[int], work: Work, supervisor: 
         status = work()
         sys.stdout.flush()
         sys.stderr.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(status)
