@@ -2,8 +2,11 @@
 
 #include <cstdio>
 #include <iostream>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
+#include "base/parallel.h"
 #include "commands/job_log.h"
 #include "reports/summary.h"
 #include "reports/terminal.h"
@@ -15,13 +18,18 @@ namespace fs = std::filesystem;
 Result<void> write_reports(const RunRecord& record, const fs::path& directory, bool strict) {
   std::error_code error;
   fs::create_directories(directory, error);  // a failure shows at the first file
+  std::vector<std::pair<const ReportFormat*, fs::path>> files;
   for (const ReportFormat& format : report_formats()) {
-    if (format.files.empty() || !format.has_content(record)) continue;
-    for (const std::string& name : format.files) {
-      const fs::path file = directory / name;
-      auto written = write_file(file, format.make(record, strict, file));
-      if (!written) return written;
-    }
+    if (!format.has_content(record)) continue;
+    for (const std::string& name : format.files) files.emplace_back(&format, directory / name);
+  }
+  std::vector<Result<void>> written(files.size());
+  in_parallel(files.size(), 1, [&](std::size_t i) {
+    const auto& [format, file] = files[i];
+    written[i] = write_file(file, format->make(record, strict, file));
+  });
+  for (const Result<void>& each : written) {
+    if (!each) return each;
   }
   return {};
 }
