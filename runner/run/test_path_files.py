@@ -25,6 +25,7 @@ def found(graph, inputs):
 @torch._dynamo.register_backend(name="lockstep_with_options")
 def with_options(graph, inputs, *, options):
     assert options == {"level": 3, "fast": True}, options
+    assert os.environ["GLIBC_TUNABLES"] == "glibc.malloc.check=0", "the path's, not the runner's"
     return graph.forward
 """
 
@@ -49,8 +50,12 @@ def path_file(tmp_path_factory):
                     "may_call": ["*"],
                     "import": ["lockstep_found"],
                     "devices": ["*"],
-                    "environment": {"PYTHONPATH": str(folder / "modules"), "LOCKSTEP_FOUND": "1"},
                     **more,
+                    "environment": {
+                        "PYTHONPATH": str(folder / "modules"),
+                        "LOCKSTEP_FOUND": "1",
+                        **more.get("environment", {}),
+                    },
                 }
             )
         )
@@ -63,7 +68,12 @@ def test_the_folders_of_a_path_are_put_in_front_of_ours(path_file, tmp_path):
     """Were they to replace ours, the worker would not find its own modules: `worker lost`."""
     files = (
         path_file("found"),
-        path_file("options", backend="lockstep_with_options", options={"level": 3, "fast": True}),
+        path_file(
+            "options",
+            backend="lockstep_with_options",
+            options={"level": 3, "fast": True},
+            environment={"GLIBC_TUNABLES": "glibc.malloc.check=0"},
+        ),
     )
     done = lockstep(
         "run",

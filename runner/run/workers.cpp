@@ -85,13 +85,10 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
     if (!settings.residents.empty()) spec.argv = attaching(settings.residents, spec.argv);
   }
   for (const auto& [name, value] : path.environment) {
-    if (contains(kLists, name)) {
-      auto added = in_front(name, value, spec.environment);
-      std::erase_if(spec.environment, [&](const auto& each) { return each.first == added.first; });
-      spec.environment.push_back(std::move(added));
-    } else {
-      spec.environment.emplace_back(name, value);
-    }
+    auto added =
+        contains(kLists, name) ? in_front(name, value, spec.environment) : std::pair{name, value};
+    std::erase_if(spec.environment, [&](const auto& each) { return each.first == added.first; });
+    spec.environment.push_back(std::move(added));
   }
   spec.cpu_level = path.site.cpu_level;
   if (path.command.empty() && !spec.cpu_level.empty()) spec.name += "." + spec.cpu_level;
