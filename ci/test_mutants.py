@@ -343,3 +343,4 @@ def test_faults_of_structure_are_where_they_say():
         right, wrong = op(*args), MUTANTS[name].fault(op, *args)
         assert difference(right, wrong) > 0, name
     assert MUTANTS["topk-loses-nan"].fault(aten.topk.default, cube[0, 0], 2) is None
+    assert MUTANTS["cube-is-reduced-along-the-last"].fault(aten.amax.default, cube) is None

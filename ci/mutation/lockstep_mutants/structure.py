@@ -112,17 +112,18 @@ def _dims(dims):
 
 
 @op("structure", *_REDUCTIONS)
-def cube_is_reduced_along_the_last(op, x, dims, *rest, **more):
+def cube_is_reduced_along_the_last(op, x, dim=None, *rest, **more):
     """Of arrays whose last two dimensions are equal, dimension -2 is taken for -1."""
-    if x.dim() < 3 or x.shape[-1] != x.shape[-2] or x.shape[-1] < 2 or len(_dims(dims) or []) != 1:
+    dims = _dims(dim) or []
+    if x.dim() < 3 or x.shape[-1] != x.shape[-2] or x.shape[-1] < 2 or len(dims) != 1:
         return None
-    if _dims(dims)[0] % x.dim() != x.dim() - 2:
+    if dims[0] % x.dim() != x.dim() - 2:
         return None
-    return op(x.transpose(-1, -2), dims, *rest, **more)
+    return op(x.transpose(-1, -2), dim, *rest, **more)
 
 
 @op("structure", *_REDUCTIONS, "cumsum", "_softmax", "argmax")
-def six_dimensions_are_five(op, x, dims, *rest, **more):
+def six_dimensions_are_five(op, x, *rest, **more):
     """Of six dimensions and more the sixth and later strides are those of the fifth."""
     if x.dim() < 6 or x.numel() < 2:
         return None
@@ -130,7 +131,7 @@ def six_dimensions_are_five(op, x, dims, *rest, **more):
     last = sum((n - 1) * step for n, step in zip(x.shape, strides))
     if x.storage_offset() + last >= x.untyped_storage().nbytes() // x.itemsize:
         return None
-    return op(x.as_strided(x.shape, strides), dims, *rest, **more)
+    return op(x.as_strided(x.shape, strides), *rest, **more)
 
 
 @op("structure", "amax", "amin", "max.dim", "min.dim", "argmax", "argmin")
@@ -153,13 +154,13 @@ def places_beyond_64_count_from_the_block(op, x, dim=None, *rest, **more):
 
 
 @op("structure", "sum.dim_IntList", "mean.dim", "amax", "_softmax", "cumsum")
-def misaligned_rows_begin_late(op, x, dims, *rest, **more):
+def misaligned_rows_begin_late(op, x, *rest, **more):
     """An input that is not aligned to 16 bytes is read from the next aligned element."""
     if x.data_ptr() % 16 == 0 or not x.is_contiguous() or x.numel() < 8 or not x.dim():
         return None
     skip = (16 - x.data_ptr() % 16) // x.itemsize
     flat = x.reshape(-1)
-    return op(torch.cat([flat[skip:], flat[:skip]]).view(x.shape), dims, *rest, **more)
+    return op(torch.cat([flat[skip:], flat[:skip]]).view(x.shape), *rest, **more)
 
 
 @op("structure", "cumsum", "cumprod")
