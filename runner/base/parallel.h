@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <future>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,8 +21,11 @@ void in_parallel(std::size_t count, std::size_t least, const Work& work) {
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::future<void>> helpers;
-  for (std::size_t i = 1; i < std::min(cores, count / least); ++i)
-    helpers.push_back(std::async(std::launch::async, serve));
+  try {
+    for (std::size_t i = 1; i < std::min(cores, count / least); ++i)
+      helpers.push_back(std::async(std::launch::async, serve));
+  } catch (const std::system_error&) {  // nobody lets us have as many: those that there are do it
+  }
   serve();
   for (std::future<void>& helper : helpers) helper.get();
 }
