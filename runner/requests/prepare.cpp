@@ -132,7 +132,7 @@ RunInfo info_of(const Prepared& prepared, const std::string& now, std::vector<Ab
   info.min_judged = request.reporting.min_judged;
   if (!info.min_judged && (request.reporting.strict || !info.level.empty()))
     info.min_judged = kMinJudged;
-  if (request.repeat_percent < 100 || !request.repeat_seed.empty())
+  if (!request.repeat_seed.empty())  // settled where a part is repeated
     info.repeated_part =
         RepeatedPart{request.repeat, request.repeat_percent, std::stoull(request.repeat_seed)};
   return info;

@@ -17,9 +17,10 @@ def identity(libraries: list[str], cache: str = "") -> str:
     nothing is remembered."""
     digest = hashlib.sha256(platform.release().encode())
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    generated = os.path.join(os.path.realpath(cache), "") if cache else None
+    # By both of its names, and not by the real names of thousands of files.
+    generated = tuple(os.path.join(name, "") for name in (cache, os.path.realpath(cache)) if cache)
     for file in sorted({*filter(None, files), *libraries}):
-        if generated and os.path.realpath(file).startswith(generated):
+        if file.startswith(generated):
             continue
         with contextlib.suppress(OSError):
             seen = os.stat(file)
