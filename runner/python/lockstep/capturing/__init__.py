@@ -4,6 +4,7 @@
     hooks.py      puts the recording backend in the place of the compilers;  exports.py: of exports
     recorder.py   one graph: its steps, its calls, what they returned
     graph.py      Dynamo's graph as steps
+    applied.py    operators of it that take sub-programs;  transforms.py: those of torch.func
     traced.py     an eager execution as steps;  eager.py: a call that Dynamo fails on
     reads.py      the numbers that Python reads from tensors in an eager execution
     steps.py      one call as a step: an operator, a public function, an index, a number

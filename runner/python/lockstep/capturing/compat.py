@@ -1,6 +1,7 @@
 """Torch's private parts that capturing needs; no other module here uses any."""
 
 import contextlib
+import copy
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -244,9 +245,51 @@ def is_transform(function: Any) -> bool:
     return module.startswith(("torch._functorch", "torch._C._functorch"))
 
 
+#: What surrounds transforms in a graph, and computes nothing.
+OF_NO_ACCOUNT = frozenset(
+    "lazy_load_decompositions _maybe_load_decompositions set_inplace_requires_grad_allowed "
+    "_set_fwd_grad_enabled _enter_dual_level _exit_dual_level _saved_tensors_hooks_disable "
+    "_saved_tensors_hooks_enable".split()
+)
+
+
+def transform(function: Any) -> str | None:
+    """The name of a function that is a part of a transform, or stands beside one; None of any
+    other."""
+    word = getattr(function, "__name__", "")
+    return word if is_transform(function) or word in OF_NO_ACCOUNT else None
+
+
 def is_higher_order(function: Any) -> bool:
     """Whether an operator takes functions."""
     return isinstance(function, torch._ops.HigherOrderOperator)
+
+
+def has_contexts(checkpointed: torch.fx.GraphModule) -> bool:
+    """Whether a checkpoint executes its part in contexts of the program's own, as Dynamo notes."""
+    return checkpointed.meta.get("_checkpoint_context_fn") is not None
+
+
+def executable(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The graph, its regions called as the functions that they are: torch's operator for them has
+    no backward where nothing is traced."""
+    region = torch.ops.higher_order.invoke_subgraph
+    graphs_ = [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
+    if not any(node.target is region for each in graphs_ for node in each.graph.nodes):
+        return module
+    made = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
+    for name, child in module.named_children():
+        if isinstance(child, torch.fx.GraphModule):
+            setattr(made, name, executable(child))
+    for node in made.graph.nodes:
+        if node.target is region:
+            node.target = _call_region
+    made.recompile()
+    return made
+
+
+def _call_region(region: Callable, _name: str, *args: Any) -> Any:
+    return region(*args)
 
 
 def made_of_aten(function: Any) -> Callable | None:

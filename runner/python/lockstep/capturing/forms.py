@@ -7,6 +7,9 @@ from typing import Any
 
 from .elements import elements_of
 
+#: The keys of a step under which its sub-programs are.
+_ROLES = ("while", "do", "else")
+
 
 def steps_of(steps: list[dict], outputs: list[str], values: pathlib.Path) -> list[dict]:
     """The steps of a program that returns these names, in the form of a case. `values` is where the
@@ -20,6 +23,7 @@ def _uses(value: Any, used: set[str]) -> None:
     if isinstance(value, dict):
         if set(value) == {"ref"}:
             used.add(value["ref"])
+        used.update(value["outputs"] if "outputs" in value else ())  # of a sub-program
         for key, each in value.items():
             if key != "let":
                 _uses(each, used)
@@ -44,6 +48,14 @@ def _step(step: dict, used: set[str], values: pathlib.Path) -> dict:
     elif "call" in step:
         found["call"] = step["call"]
         _arguments(found, step, _argument)
+    elif "apply" in step:
+        found["apply"] = step["apply"]
+        _arguments(found, step, _argument)
+        for role in _ROLES:
+            if role in step:
+                program = step[role]
+                inner = [_step(each, used, values) for each in program["steps"]]
+                found[role] = {**program, "steps": inner}
     elif "tensor" in step:
         literal = step["tensor"]["literal"]
         data = (values / literal["bytes"]).read_bytes()

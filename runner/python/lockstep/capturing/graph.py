@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from . import compat
+from . import applied, compat, transforms
 from .sources import place_of
 from .steps import Ref, Steps, Unsayable
 
@@ -63,28 +63,57 @@ class Inputs:
 def write(module: torch.fx.GraphModule, inputs: Inputs, operators: bool = True) -> Written:
     """The steps of a graph. Raises `Unsayable`, whose `source` is the place in the user's
     source."""
-    return _Writer(module, inputs, Steps(operators)).write()
+    writer = Writer(module, inputs, Steps(operators))
+    writer.steps.taken = set(inputs.all())
+    writer.walk(iter(module.graph.nodes))
+    return Written(inputs.all(), writer.steps, writer.outputs, "graph")
 
 
-class _Writer:
+class Writer:
+    """Writes the nodes of a graph, or of a part of it, as steps; `values` is what stands for
+    them."""
+
     def __init__(self, module: torch.fx.GraphModule, inputs: Inputs, steps: Steps) -> None:
         self.module, self.inputs, self.steps = module, inputs, steps
-        self.steps.taken = set(inputs.all())
         self.given = iter(inputs.names)
         self.values: dict[Any, Any] = {}
         self.outputs: list[Any] = []
         self.grad: bool | None = None  # whether gradients are on where the graph begins
         self.modes: list[tuple[Any, dict]] = []  # nodes that entered a context → what it says
+        self.unsaid = applied.only_for_masks(module.graph)
 
-    def write(self) -> Written:
-        for node in self.module.graph.nodes:
-            self.steps.source = place_of(node.meta.get("stack_trace"))
-            try:
+    def walk(self, nodes: Iterator[Any]) -> None:
+        """Writes these nodes in their order."""
+        for node in nodes:
+            self.next(node, nodes)
+
+    def next(self, node: Any, rest: Iterator[Any]) -> None:
+        """Writes a node; if it begins a transform, takes those that are inside of it from the
+        rest."""
+        if node in self.unsaid:
+            return
+        self.steps.source = place_of(node.meta.get("stack_trace"))
+        try:
+            if not transforms.write(self, node, rest):
                 self.node(node)
-            except Unsayable as error:
-                error.source = self.steps.source
-                raise
-        return Written(self.inputs.all(), self.steps, self.outputs, "graph")
+        except Unsayable as error:
+            error.source = error.source or self.steps.source
+            raise
+
+    def transformed(self) -> "Writer":
+        """What writes the nodes inside of a transform: it knows the values outside. There tensors
+        belong to the transform, and cannot show which operator a call is."""
+        inner = Writer(self.module, self.inputs, self.steps.inner())
+        inner.steps.operators = False
+        inner.values = dict(self.values)
+        return inner
+
+    def inside(self, module: torch.fx.GraphModule, given: list[Any]) -> dict:
+        """A graph in this one as a sub-program, with what it is given: None for an input of its
+        own, else a value of this program. Raises `Unsayable`."""
+        inner = _Inner(self, module, given)
+        inner.walk(iter(module.graph.nodes))
+        return applied.program(inner.own, inner.steps, inner.outputs)
 
     def node(self, node: Any) -> None:
         if node.op == "placeholder":
@@ -126,6 +155,10 @@ class _Writer:
         raise Unsayable("it is given a number that is no size of a tensor")
 
     def attribute(self, node: Any) -> None:
+        found = getattr(self.module, node.target, None) if "." not in node.target else None
+        if isinstance(found, torch.fx.GraphModule):
+            self.values[node] = found
+            return
         name = self.inputs.targets.get(node.target)
         if name is None:
             raise Unsayable(f"it holds {node.target}, which is no tensor")
@@ -135,6 +168,10 @@ class _Writer:
     def value(self, value: Any) -> Any:
         """An argument with what stands for its nodes."""
         if isinstance(value, torch.fx.Node):
+            if value in self.unsaid:
+                return getattr(self.module, value.target) if value.op == "get_attr" else None
+            if value not in self.values:
+                raise Unsayable("it uses what is inside of a transform outside of it")
             found = self.values[value]
             return self.size(value, found) if isinstance(found, str) else found
         if isinstance(value, (list, tuple)):
@@ -163,6 +200,9 @@ class _Writer:
             used = {user.args[1] for user in node.users}
         if isinstance(result, torch.Size) or _is_sizes(result):
             self.values[node] = self.sizes(node, args, result)
+            return
+        if compat.is_higher_order(target):
+            self.values[node] = applied.write(self, node, args, kwargs)
             return
         self.values[node] = self.steps.call(target, args, kwargs, result, node.name, used)
 
@@ -216,6 +256,33 @@ class _Writer:
             return False
         self.steps.context = context
         return True
+
+
+class _Inner(Writer):
+    """A graph that an operator of another one executes."""
+
+    def __init__(self, outer: Writer, module: torch.fx.GraphModule, given: list[Any]) -> None:
+        super().__init__(module, outer.inputs, outer.steps.inner())
+        self.given = iter(given)
+        self.own: list[str] = []
+
+    def input(self, node: Any) -> None:
+        value = next(self.given)
+        if value is None:
+            value = Ref(self.steps.fresh(node.name), node.meta.get("example_value"))
+            self.own.append(value.name)
+        self.values[node] = value
+
+    def node(self, node: Any) -> None:
+        if node.op == "output":
+            found = node.args[0] if isinstance(node.args[0], (tuple, list)) else [node.args[0]]
+            self.outputs = [self.value(each) for each in found]
+        elif node.op == "get_attr" and not isinstance(
+            getattr(self.module, node.target, None), torch.fx.GraphModule
+        ):
+            raise Unsayable(f"a part of it holds {node.target}")
+        else:
+            super().node(node)
 
 
 def _autocast(device: str, dtype: Any, enabled: Any) -> dict:

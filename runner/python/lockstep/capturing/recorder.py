@@ -7,12 +7,16 @@ from typing import Any, NamedTuple
 
 import torch
 
-from . import compat, graph, replay, tensors, traced
+from . import compat, graph, replay, tensors, traced, worker
 from .carried import MOST_LOOKED_AT, State
 from .sources import place_of
 from .spool import Full, Spool
 from .steps import Ref, Unsayable
 from .tensors import Unwritable
+
+worker.load()
+
+from lockstep_worker import applied  # noqa: E402  (its package is loaded above)
 
 #: The most steps of a graph.
 MOST_STEPS = 20_000
@@ -284,6 +288,7 @@ class GraphRegion(Region):
     def __init__(self, recorder: Recorder, module: Any) -> None:
         super().__init__(recorder, _where(module) or recorder.of)
         self.module, self.inputs = module, graph.Inputs(module)
+        self.executed = compat.executable(module)
         self.first: graph.Written | None = None
         self.why: Unsayable | None = None
         # Here its fake tensors are those of its own tracing; a call comes later.
@@ -298,13 +303,13 @@ class GraphRegion(Region):
         """What the graph computes, executed eagerly; the call is noted where it shows more than
         those before it."""
         if not self.busy.acquire(blocking=False):
-            return self.module.forward(*args)
+            return self.executed.forward(*args)
         try:
             inputs = self.inputs.of(args)
             noted = self.begin(inputs, tensors.way_of(args))
             seed = torch.get_rng_state()
             try:
-                outputs = self.module.forward(*args)
+                outputs = self.executed.forward(*args)
             except Exception as error:
                 if noted is None and not any(each["written"] for each in self.json["calls"]):
                     noted = self.begin(inputs, type(error))  # they are what they were before it
@@ -320,7 +325,7 @@ class GraphRegion(Region):
 
     def candidates(self, args: tuple, outputs: Any) -> list[Callable[[dict], graph.Written]]:
         """The ways to write the graph down: by its nodes, with operators or with the functions
-        that the program calls; by its execution, which is all there is of transforms."""
+        that the program calls; by its execution."""
 
         def by_nodes(operators: bool) -> Callable[[dict], graph.Written]:
             def make(_: dict) -> graph.Written:
@@ -347,10 +352,11 @@ class GraphRegion(Region):
         below = [by_execution(traced.below_graph)]
         if any(map(compat.is_higher_order, targets)) and _differentiable(outputs):
             below = []  # it may have a backward of its own, which operators do not tell
+        of_nodes = [by_nodes(True), by_nodes(False)]
         if any(map(compat.is_transform, targets)):
-            return below
+            return [*of_nodes, *below]
         of_graph = [by_execution(traced.of_graph, each) for each in (True, False)]
-        return [by_nodes(True), by_nodes(False), *of_graph, *below]
+        return [*of_nodes, *of_graph, *below]
 
 
 def _differentiable(outputs: Any) -> bool:
@@ -359,7 +365,8 @@ def _differentiable(outputs: Any) -> bool:
 
 def _operators(steps: list[dict]) -> Iterator[str]:
     for step in steps:
-        yield from _operators(step.get("steps", []))
+        for inner in applied.inner(step):
+            yield from _operators(inner)
         if "op" in step:
             yield step["op"]
 

@@ -9,7 +9,7 @@ from . import worker
 
 worker.load()
 
-from lockstep_worker import contexts  # noqa: E402  (its package is loaded above)
+from lockstep_worker import applied, contexts  # noqa: E402  (its package is loaded above)
 from lockstep_worker.problems import Malformed, Unsupported  # noqa: E402
 from lockstep_worker.source import compile_text, generate  # noqa: E402
 
@@ -34,6 +34,12 @@ def _unpacked(steps: list[dict]) -> Iterator[dict]:
     for step in steps:
         if "with" in step:
             yield {**step, "steps": list(_unpacked(step["steps"]))}
+        elif "apply" in step:
+            programs = {role: step[role] for role in applied.ROLES[step["apply"]]}
+            yield step | {
+                role: {**each, "steps": list(_unpacked(each["steps"]))}
+                for role, each in programs.items()
+            }
         elif step.get("unpacks") and step["let"] != [None]:
             (name,) = step["let"]
             yield {**step, "let": [f"{name}_list"]}

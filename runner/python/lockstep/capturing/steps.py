@@ -89,6 +89,12 @@ class Steps:
         self.source: dict | None = None
         self._known: dict[Any, Any] = {}
 
+    def inner(self) -> "Steps":
+        """Those of a sub-program, which have names of their own."""
+        inner = Steps(self.operators)
+        inner.taken, inner._known = self.taken, self._known
+        return inner
+
     def fresh(self, stem: str) -> str:
         """A name that nobody has: letters, digits and _, at most 60 of them."""
         stem = re.sub(r"\W", "_", stem, flags=re.ASCII).strip("_")[:48] or "v"

@@ -1,16 +1,14 @@
-"""Programs with torch.func: what the transforms call is what is captured."""
+"""Programs with transforms of torch.func that are no steps with sub-programs: what the transforms
+call is what is captured."""
 
 import pytest
 
 PROGRAMS = {
-    "grad": "torch.func.grad(lambda x: (x.sin() * x).sum())",
     "value": "torch.func.grad_and_value(lambda x: (x.exp() * x).sum())",
-    "vmap": "torch.func.vmap(lambda x: x.softmax(0) * x.sum())",
     "jacfwd": "torch.func.jacfwd(lambda x: x.sin() * x[0])",
     "jacrev": "torch.func.jacrev(lambda x: x.sin() * x[0])",
     "nested": "torch.func.jacfwd(torch.func.jacfwd(lambda x: x.sin().prod()))",
     "hessian": "torch.func.hessian(lambda x: (x ** 3).sum())",
-    "jvp": "lambda x: torch.func.jvp(lambda y: y.tanh() * 2, (x,), (torch.ones_like(x),))",
     "vjp": "lambda x: torch.func.vjp(lambda y: y.tanh() * 2, x)[1](torch.ones_like(x))",
 }
 
@@ -19,12 +17,10 @@ PROGRAMS = {
 @pytest.mark.parametrize("grad", ["False", "True"])
 def test_a_transform(record, name, grad):
     ran = record(
-        f"x = torch.linspace(0.1, 1, 4).repeat(2 if {name == 'vmap'} else 1)\n"
-        f"x = (x.reshape(2, -1) if {name == 'vmap'} else x).requires_grad_({grad})\n"
-        f"torch.compile({PROGRAMS[name]})(x)"
+        f"x = torch.linspace(0.1, 1, 4).requires_grad_({grad})\ntorch.compile({PROGRAMS[name]})(x)"
     )
     assert ran.status == 0, ran.errors
-    assert ran.only().region["where"] == {"file": "model.py", "line": 5, "name": "<lambda>"}
+    assert ran.only().region["where"] == {"file": "model.py", "line": 4, "name": "<lambda>"}
     steps = ran.only().program["steps"]
     assert all("tensor" in step or step["op"].startswith("aten::") for step in steps)
 
@@ -36,7 +32,8 @@ def test_a_tensor_of_numbers_inside_a_transform(record):
         torch.compile(torch.func.grad(f))(torch.ones(3))
         """
     )
-    steps = ran.only().program["steps"]
+    (step,) = ran.only().program["steps"]
+    steps = step["do"]["steps"]
     assert [each["tensor"]["literal"]["shape"] for each in steps if "tensor" in each] == [[3]]
 
 
@@ -56,6 +53,28 @@ def test_a_functional_call_with_per_sample_gradients(record):
     assert len(ran.only().outputs) == 4
 
 
+def test_a_number_that_is_read_beside_a_transform_is_a_step(record):
+    ran = record(
+        """
+        def g(x):
+            with torch.no_grad():
+                n = x.detach().sum().item()
+            return torch.func.grad(lambda y: (y * n).sum())(x)
+        torch._dynamo.config.capture_scalar_outputs = True
+        torch.compile(g, fullgraph=True)(torch.ones(2))
+        """
+    )
+    *_, last = ran.only().program["steps"]
+    (read,) = [
+        name
+        for step in ran.only().program["steps"]
+        for inner in step.get("steps", [])
+        if "item" in inner.get("call", inner.get("op", ""))
+        for name in inner["let"]
+    ]
+    assert {"ref": read} in last["do"]["steps"][0]["args"]
+
+
 def test_a_number_that_a_transform_reads_is_no_constant(record):
     ran = record(
         """
@@ -65,7 +84,7 @@ def test_a_number_that_a_transform_reads_is_no_constant(record):
         def g(x):
             with torch.no_grad():
                 n = x.detach().sum().item()
-            return torch.func.grad(lambda y: (y * n).sum())(x)
+            return torch.func.vjp(lambda y: (y * n).sum(), x)[1](torch.ones([]))
         torch._dynamo.config.capture_scalar_outputs = True
         torch.compile(g, fullgraph=True)(torch.ones(2))
         """
