@@ -192,6 +192,7 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
                                takes_instance(request.filter, file.id, traits, device, id));
     if (taken) plan.instances.push_back(std::move(instance));
   });
+  if (!request.alone) gather(plan);
   share(plan, request.alone);
   number_items(plan);
   return plan;
@@ -213,6 +214,22 @@ void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted) 
   number_items(plan);
 }
 
+void reorder(Plan& plan, const std::vector<std::size_t>& order) {
+  std::vector<std::vector<PlanItem>> items(plan.instances.size());
+  for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
+  std::vector<Instance> instances;
+  plan.items.clear();
+  for (const std::size_t from : order) {
+    for (PlanItem& item : items[from]) {
+      item.instance = instances.size();
+      plan.items.push_back(std::move(item));
+    }
+    instances.push_back(std::move(plan.instances[from]));
+  }
+  plan.instances = std::move(instances);
+  number_items(plan);
+}
+
 void shuffle(Plan& plan, std::uint64_t seed) {
   std::vector<std::vector<std::size_t>> graphs;
   for (std::size_t i = 0; i < plan.instances.size(); ++i) {
@@ -222,22 +239,14 @@ void shuffle(Plan& plan, std::uint64_t seed) {
   }
   for (std::size_t i = graphs.size(); i > 1; --i)
     std::swap(graphs[i - 1], graphs[splitmix64(seed) % i]);
-  std::vector<std::vector<PlanItem>> items(plan.instances.size());
-  for (PlanItem& item : plan.items) items[item.instance].push_back(std::move(item));
-  std::vector<Instance> instances;
-  plan.items.clear();
+  std::vector<std::size_t> order;
   for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
-    for (const std::size_t from : graphs[graph]) {
-      for (PlanItem& item : items[from]) {
-        item.instance = instances.size();
-        plan.items.push_back(std::move(item));
-      }
-      instances.push_back(std::move(plan.instances[from]));
-      instances.back().shared_graph = graph;
+    for (const std::size_t i : graphs[graph]) {
+      plan.instances[i].shared_graph = graph;
+      order.push_back(i);
     }
   }
-  plan.instances = std::move(instances);
-  number_items(plan);
+  reorder(plan, order);
 }
 
 std::vector<std::string> input_dtypes(const Case& declared) {

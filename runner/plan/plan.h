@@ -79,6 +79,9 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 /// Keeps only the items that `wanted` accepts, and the instances that have some.
 void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted);
 
+/// Puts the instances into another order, given as their present places, and their items with them.
+void reorder(Plan& plan, const std::vector<std::size_t>& order);
+
 /// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances
 /// of a graph and items of an instance stay together.
 void shuffle(Plan& plan, std::uint64_t seed);

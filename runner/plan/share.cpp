@@ -30,6 +30,31 @@ bool fit_together(const Instance& a, const Instance& b) {
 
 }  // namespace
 
+void gather(Plan& plan) {
+  std::vector<std::vector<std::size_t>> kinds;  // of one case
+  std::vector<std::size_t> order;
+  const auto finish_case = [&] {
+    for (const std::vector<std::size_t>& kind : kinds)
+      order.insert(order.end(), kind.begin(), kind.end());
+    kinds.clear();
+  };
+  for (std::size_t i = 0; i < plan.instances.size(); ++i) {
+    const Instance& instance = plan.instances[i];
+    if (i > 0 && plan.instances[i - 1].declared->id != instance.declared->id) finish_case();
+    const auto fits = [&](const std::vector<std::size_t>& kind) {
+      return fit_together(plan.instances[kind.front()], instance);
+    };
+    const auto kind = instance.declared->share ? std::ranges::find_if(kinds, fits) : kinds.end();
+    if (kind == kinds.end()) {
+      kinds.push_back({i});
+    } else {
+      kind->push_back(i);
+    }
+  }
+  finish_case();
+  reorder(plan, order);
+}
+
 void share(Plan& plan, bool alone) {
   std::size_t members = 0;
   std::uint64_t bytes = 0;

@@ -66,6 +66,25 @@ TEST(Share, ReportsAndWhatIsUnlikeStandAlone) {
   }
 }
 
+TEST(Share, WhatFitsTogetherInACaseIsGathered) {
+  const Backward backward{std::vector<std::string>{"y"}, std::nullopt};
+  Plan plan = plan_of(7, 4, [&](std::size_t i, Case& declared, Instance&) {
+    declared.id = i < 5 ? "a" : "b";
+    if (i % 2 == 1) declared.program.backward = backward;
+    declared.share = i != 2;
+  });
+  gather(plan);
+  share(plan);
+  std::vector<std::string> order;
+  for (const PlanItem& item : plan.items) {
+    EXPECT_EQ(item.id, plan.instances[item.instance].id + "/p");
+    order.push_back(plan.instances[item.instance].id);
+  }
+  // What begins first comes first, what shares nothing stays alone, and a case keeps to itself.
+  EXPECT_EQ(order, (std::vector<std::string>{"i0", "i4", "i1", "i3", "i2", "i5", "i6"}));
+  EXPECT_EQ(graphs(plan), (std::vector<std::size_t>{0, 0, 1, 1, 2, 3, 4}));
+}
+
 TEST(Share, ShufflingKeepsBatchesTogether) {
   Plan plan =
       plan_of(6, 4, [](std::size_t i, Case& declared, Instance&) { declared.share = i < 3; });
