@@ -1,18 +1,21 @@
 """The mutation score does not fall: faulty backends that the suite killed when the score was
 recorded are killed still. LOCKSTEP_LONG=1 tries every mutant on every level."""
 
+import dataclasses
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "ci" / "mutation"))
 
+import held_out  # noqa: E402
 import inside  # noqa: E402
 import score  # noqa: E402
 from campaign import Campaign, Probed  # noqa: E402
@@ -68,6 +71,33 @@ def test_ten_mutants_are_killed_where_they_were_killed():
     done = mutants("--recorded", "--sample", 10, "--seed", 1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10 mutants, 10 killed" in done.stdout
+
+
+def test_each_class_is_tried_without_the_folder_that_kills_most_of_it():
+    recorded = {
+        "a": {"class": "errors", "level": "smoke", "by": "kernels/x"},
+        "b": {"class": "errors", "level": "smoke", "by": "programs/x"},
+        "c": {"class": "errors", "level": "smoke", "by": "programs/y"},
+        "d": {"class": "errors", "level": "core", "by": "programs/y"},
+        "e": {"class": "random", "level": "smoke", "by": "patterns/x"},
+    }
+    classes = {name: each["class"] for name, each in recorded.items()} | {"unkilled": "errors"}
+    some = next(iter(MUTANTS.values()))
+    of = {name: dataclasses.replace(some, cls=cls) for name, cls in classes.items()}
+    tried = []
+
+    def whole(mutants, without):
+        tried.append((sorted(mutants), without))
+        levels = {"a": "smoke"}
+        return {"mutants": {name: {"level": levels.get(name)} for name in mutants}}
+
+    campaign = SimpleNamespace(say=lambda text: None)
+    rows = held_out.held_out(
+        campaign, of, recorded, lambda each: score.killed_by(each, "smoke"), whole
+    )
+    assert sorted(tried) == [(["a", "b", "c"], ["programs/*"]), (["e"], ["patterns/*"])]
+    assert sorted(rows) == [("errors", "programs", 3, 1), ("random", "patterns", 1, 0)]
+    assert "1  25.0 %" in held_out.table(rows)
 
 
 @pytest.mark.skipif(

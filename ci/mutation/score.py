@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+import held_out
 import inside
 from campaign import FAILING, HERE, LEVELS, LIMITS, Campaign, Failed, Probed
 from lockstep_mutants.interpret import FAULTLESS
@@ -374,6 +375,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         help="leave out these cases, as `structured/*`: what is killed all the same is killed by "
         "cases that nobody wrote for it (repeatable)",
     )
+    parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="each class without the folder of cases that kills most of it",
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, classes in turn")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which N (default: 0)")
     parser.add_argument(
@@ -430,6 +436,16 @@ def main(words: Sequence[str]) -> int:
             arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
     try:
+        if arguments.held_out:
+            rows = held_out.held_out(
+                campaign,
+                mutants,
+                recorded,
+                lambda each: killed_by(each, arguments.level),
+                lambda of, without: whole(campaign, of, levels, recorded, save, without),
+            )
+            print(held_out.table(rows))
+            return 0
         result = (
             again(campaign, mutants, recorded)
             if arguments.recorded

@@ -10,7 +10,7 @@ from typing import Any
 
 from .chains import carry_of, chains, differ, worth
 from .elements import elements_of
-from .forms import steps_of
+from .forms import steps_of, used_by
 from .paths import NATIVE, Path, paths_of
 
 #: The most bytes of a case file.
@@ -104,7 +104,7 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
     for region in chains(chosen or regions):
         if not region["calls"] or not region["program"] or not region["program"]["steps"]:
             continue
-        calls = worth(region)
+        calls = [_of_use(each, region["program"]) for each in worth(region)]
         key = _digest([region["program"], calls])
         if key not in found:
             found[key] = Captured("", region, calls, folder / "values")
@@ -119,6 +119,16 @@ def captured_of(regions: list[dict], folder: pathlib.Path, stem: str) -> list[Ca
                     captured.paths.append(path)
     _name(list(found.values()), stem)
     return list(found.values())
+
+
+def _of_use(call: dict, program: dict) -> dict:
+    """A call with those inputs alone that the program uses: a function may be given more."""
+    outputs = [each["ref"] for each in program["outputs"] if "ref" in each]
+    used = used_by(program["steps"], outputs)
+    used |= {each.get("view_of") for name, each in call["inputs"].items() if name in used}
+    kept = {key: {name: each for name, each in call.get(key, {}).items() if name in used}
+            for key in ("inputs", "carried")}  # fmt: skip
+    return {**call, **kept}
 
 
 def _digest(value: Any) -> str:

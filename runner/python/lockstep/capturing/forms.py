@@ -14,9 +14,15 @@ _ROLES = ("while", "do", "else")
 def steps_of(steps: list[dict], outputs: list[str], values: pathlib.Path) -> list[dict]:
     """The steps of a program that returns these names, in the form of a case. `values` is where the
     bytes of literal tensors are."""
+    used = used_by(steps, outputs)
+    return [_step(step, used, values) for step in steps]
+
+
+def used_by(steps: list[dict], outputs: list[str]) -> set[str]:
+    """The names that a program which returns these uses."""
     used = set(outputs)
     _uses(steps, used)
-    return [_step(step, used, values) for step in steps]
+    return used
 
 
 def _uses(value: Any, used: set[str]) -> None:

@@ -492,3 +492,17 @@ def test_sizes_that_are_put_together_are_no_steps(record):
     )
     assert ran.only().region["route"] == "graph"
     assert len(ran.only().calls) == 2 and not ran.reasons
+
+
+def test_an_argument_that_nothing_uses_is_no_input(record, case_of):
+    ran = record(
+        """
+        def f(x, unused, base):
+            torch._dynamo.graph_break()
+            return x + base
+        base = torch.arange(6.)
+        torch.compile(f, fullgraph=True)(base[:3], torch.rand(4).requires_grad_(), base[3:])
+        """
+    )
+    case = case_of(ran.only())
+    assert {*case["inputs"]} >= {"x", "base"} and "unused" not in case["inputs"]

@@ -149,7 +149,8 @@ class _Transform:
         if given not in self.outer.values:
             raise Unsayable("it hands a tensor to a transform that is in it already")
         self.args.append(self.outer.value(given))
-        self.own.append(Ref(self.inner.steps.fresh(node.name), node.meta.get("example_value")))
+        name = getattr(self.args[-1], "name", node.name)
+        self.own.append(Ref(self.inner.steps.fresh(name), node.meta.get("example_value")))
         self.inner.values[node] = self.own[-1]
 
     def same(self, node: Any, as_: Any) -> None:
@@ -177,7 +178,7 @@ class _Transform:
     def add(self, name: str, kwargs: dict, results: list[Any]) -> None:
         """Adds the step; `results` are the nodes that stand for its results outside, None for those
         that nobody uses."""
-        names = [None if node is None else self.outer.steps.fresh(node.name) for node in results]
+        names = [None if node is None else self.outer.steps.fresh(name) for node in results]
         if not any(names):
             return
         inputs = [each.name for each in self.own]
