@@ -22,3 +22,14 @@ def worker(tmp_path_factory, cache):
     worker = Worker(tmp_path_factory.mktemp("scratch"), cache=cache)
     yield worker
     assert worker.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def script_environment(cache):
+    """No Lockstep on the path; the cache of the tests, which has the precompiled header."""
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("PYTHONPATH", "TORCH_COMPILE_BACKEND")
+    }
+    return {**environment, "TORCHINDUCTOR_CACHE_DIR": os.path.join(cache, "repro")}

@@ -1,98 +1,14 @@
 """The reproducer: a script without Lockstep that tells by its exit status whether eager and
 compiled agree."""
 
-import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
 
-import pytest
+from reproducers import ROUND_TRIP, X, execute, render, request
 
-from conversation import HERE, pack, path, view
-from lockstep_worker.repro.definitions import MODULES, chosen, module
-from lockstep_worker.repro.part import counting_text
+from conversation import pack, path, view
 from lockstep_worker.repro.write import render as written
-
-X = {"ref": "x"}
-ROUND_TRIP: dict = {
-    "inputs": ["x"],
-    "outputs": ["y"],
-    "context": {},
-    "backward": None,
-    "steps": [
-        {"let": ["h"], "op": "aten::to.dtype", "args": [{"ref": "x"}, {"dtype": "float16"}]},
-        {"let": ["y"], "op": "aten::to.dtype", "args": [{"ref": "h"}, {"dtype": "float32"}]},
-    ],
-}
-SEVENTHS = pack([i / 7 for i in range(20)], "f")
-
-
-WORDS = json.loads((pathlib.Path(HERE).parents[2] / "reports" / "words.json").read_text("utf-8"))
-
-
-def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path_=None, **rest):
-    files = []
-    for i, data in enumerate(storages):
-        (tmp_path / f"in{i}").write_bytes(data)
-        files.append({"file": str(tmp_path / f"in{i}"), "bytes": len(data)})
-    calls = calls or [{"x": view(0, [4, 5], [1, 4])}]
-    return {
-        "id": "test@cpu/inductor",
-        "title": "a test",
-        "links": [],
-        "path": path_ or path("inductor"),
-        "device": "cpu",
-        "seed": 0,
-        "threads": 1,
-        "program": program,
-        "storages": files,
-        "calls": [{"inputs": call} for call in calls],
-        "policies": {"y": "bits"},
-        "strides": "significant",
-        "raises": None,
-        "recorded": None,
-        "words": WORDS,
-        "prepare": None,
-        **rest,
-    }
-
-
-def render(message, status=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "lockstep_worker", "repro"],
-        input=json.dumps(message),
-        text=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": HERE},
-        timeout=120,
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout if status == 0 else done.stderr
-
-
-@pytest.fixture(scope="session")
-def script_environment(cache):
-    """No Lockstep on the path; the cache of the tests, which has the precompiled header."""
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("PYTHONPATH", "TORCH_COMPILE_BACKEND")
-    }
-    return {**environment, "TORCHINDUCTOR_CACHE_DIR": os.path.join(cache, "repro")}
-
-
-def execute(text, folder, environment, before=(), **variables):
-    (folder / "repro.py").write_text(text)
-    return subprocess.run(
-        [sys.executable, *before, "repro.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**environment, **variables},
-        timeout=600,
-    )
 
 
 def test_the_known_report_fails_on_inductor_and_agrees_elsewhere(tmp_path, script_environment):
@@ -159,25 +75,6 @@ def test_a_script_carries_and_has_contexts_and_outputs_of_all_kinds(tmp_path, sc
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_script_has_calls_made_by_other_threads(tmp_path, script_environment):
-    program = {**ROUND_TRIP, "backward": {"of": ["y"]}}
-    given = {"x": {**view(0, [4, 5], [1, 4]), "requires_grad": True}}
-    stays = path("aot_eager", backend="stays", **{"import": ["stays"]})
-    (tmp_path / "stays.py").write_text(STAYS)
-    message = request(tmp_path, program, [given] * 2, path_=stays)
-    text = render(message)
-    assert "by={}" in text and "by_another_thread" not in text
-    done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    message["calls"][1]["context"] = {"thread": True}
-    text = render(message)
-    assert "by={1: by_another_thread}" in text
-    done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 1 and "y: 19 of 20" in done.stdout, done.stdout + done.stderr
-    whole = {**message, "program": {**program, "context": {"thread": True}}}
-    assert "by={0: by_another_thread, 1: by_another_thread}" in render(whole)
-
-
 STAYS = """\
 import threading
 import torch
@@ -197,521 +94,23 @@ def stays(graph, examples):
 """
 
 
-def test_the_brief_script_returns_what_has_no_name(tmp_path, script_environment):
-    program = {**ROUND_TRIP, "outputs": ["y", "y", None], "backward": {"of": ["y"]}}
-    given = [{"x": {**view(0, [20], [1]), "requires_grad": True}}]
-    (text,) = brief(tmp_path, request(tmp_path, program, given))
-    assert "y, output_2, output_3 = run(x)" in text
-    done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 0 and done.stdout.count("None") == 2, done.stdout + done.stderr
-
-
-def brief(tmp_path, *requests):
-    """The brief scripts of some requests."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lockstep_worker", "repro"],
-        input=json.dumps({"brief": requests}),
-        text=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": HERE},
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-CONTIGUOUS = [{"x": view(0, [20], [1])}]
-
-
-def test_the_brief_script_shows_both_sides(tmp_path, script_environment):
-    (text,) = brief(tmp_path, request(tmp_path, calls=CONTIGUOUS))
-    assert len(text.splitlines()) < 20 and "lockstep" not in text
-    eager, compiled = execute(text, tmp_path, script_environment).stdout.split("tensor(")[1:]
-    assert "0.571289062" in eager and "0.571428597" in compiled
-
-
-def test_the_brief_script_says_what_the_path_sets_and_what_is_raised(tmp_path, script_environment):
-    step = {
-        "let": ["y"],
-        "op": "aten::div.Tensor_mode",
-        "args": [{"ref": "x"}, {"ref": "x"}],
-        "kwargs": {"rounding_mode": {"str": "no'such"}},
-    }
-    raising = {
-        "inputs": ["x"],
-        "outputs": ["y"],
-        "context": {"grad": False},
-        "backward": None,
-        "steps": [step],
-    }
-    settings = {
-        "config": {"torch._inductor.config.freezing": True},
-        "environment": {"A": "b'c"},
-        "mode": None,
-        "fullgraph": False,
-    }
-    (text,) = brief(
-        tmp_path,
-        request(
-            tmp_path,
-            raising,
-            CONTIGUOUS,
-            path_=path("inductor", **settings),
-            raises={"class": "", "match": ""},
-        ),
-    )
-    assert (
-        "os.environ['A'] = \"b'c\"" in text
-        and "torch._inductor.config.freezing = True" in text
-        and "with torch.no_grad():" in text
-    )
-    done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 0 and "RuntimeError div expected rounding_mode" in done.stdout, (
-        done.stdout + done.stderr
-    )
-
-
-def test_the_brief_script_has_gradients_and_numbers_that_are_not_finite(
-    tmp_path, script_environment
-):
-    program = {
-        "inputs": ["x"],
-        "outputs": ["y"],
-        "context": {},
-        "backward": {"of": ["y"]},
-        "steps": [{"let": ["y"], "op": "aten::abs.default", "args": [{"ref": "x"}]}],
-    }
-    data = pack([float("nan"), float("-inf"), -0.0, 2.0], "f")
-    (text,) = brief(
-        tmp_path,
-        request(tmp_path, program, [{"x": {**view(0, [4], [1]), "requires_grad": True}}], (data,)),
-    )
-    assert (
-        "torch.tensor([math.nan, -math.inf, -0.0, 2.0], dtype=torch.float32, requires_grad=True)"
-        in text
-    )
-    done = execute(text, tmp_path, script_environment)
-    assert done.stdout.count("inf") == 2 and done.stdout.count("-1.") == 2, (
-        done.stdout + done.stderr
-    )
-
-
-@pytest.mark.parametrize(
-    "change, why",
-    [
-        ({}, "contiguous"),
-        ({"calls": CONTIGUOUS * 2}, "one call"),
-        (
-            {
-                "calls": CONTIGUOUS,
-                "libraries": ["x.so"],
-                "program": {
-                    **ROUND_TRIP,
-                    "steps": [{"let": ["y"], "op": "theirs::relu.default", "args": [X]}],
-                },
-            },
-            "a script for a report loads no libraries, and torch 2",
-        ),
-        ({"calls": CONTIGUOUS, "libraries": ["x.so"], "device": "theirs"}, "has no device theirs"),
-        ({"calls": CONTIGUOUS, "prepare": {}}, "prepares no inputs"),
-        (
-            {
-                "calls": CONTIGUOUS,
-                "program": {
-                    **ROUND_TRIP,
-                    "steps": [
-                        {"let": ["y"], "op": "aten::bernoulli.default", "args": [{"ref": "x"}]}
-                    ],
-                },
-            },
-            "random",
-        ),
-    ],
-)
-def test_what_has_no_brief_script_says_why(tmp_path, change, why):
-    (text,) = brief(tmp_path, request(tmp_path, **change))
-    assert why in text["unsupported"]
-
-
-def test_a_library_that_the_case_does_not_need_is_left_out(tmp_path):
-    given = request(tmp_path, calls=CONTIGUOUS, libraries=[str(tmp_path / "no_such.so")])
-    (text,) = brief(tmp_path, given)
-    assert "def program(x):" in text and "no_such" not in text
-    assert "no_such" not in render(given)
-    given["program"] = {
-        **ROUND_TRIP,
-        "steps": [{"let": ["y"], "op": "theirs::relu.default", "args": [X]}],
-    }
-    assert "no_such.so" in render(given, status=3), "this one is needed, and loaded"
-
-
-long = pytest.mark.skipif(
-    not os.environ.get("LOCKSTEP_LONG"),
-    reason="many processes that compile anew; LOCKSTEP_LONG=1 runs it",
-)
-
-
-@long
-def test_the_bisector_of_torch_finds_the_setting(tmp_path, script_environment):
-    """All backends, then the parts of Inductor, until setting emulate_precision_casts mends it:
-    eleven processes."""
-    pytest.importorskip("torch._inductor.compiler_bisector")
-    (tmp_path / "repro.py").write_text(render(request(tmp_path)))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "torch._inductor.compiler_bisector",
-            "run",
-            sys.executable,
-            "repro.py",
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        # It empties its cache directory, before and after.
-        env={**script_environment, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")},
-    )
-    if (
-        "Invalid command: run" in done.stdout
-        or "Usage" in done.stdout
-        and "run <cmd>" not in done.stdout
-    ):
-        pytest.skip("this torch's bisector has no `run`")
-    said = done.stdout + done.stderr
-    assert "The issue is in the inductor system" in said, said
-    assert (
-        "Bisection complete: BisectionResult(backend='inductor', "
-        "subsystem='inductor_emulate_precision_casts'" in said
-    ), said
-
-
-@long
-def test_git_bisect_names_the_commit(tmp_path, script_environment):
-    """A module that the path imports sets Inductor's configuration: rightly, not at all in one
-    commit, and wrongly at last."""
-    repository = tmp_path / "repository"
-    repository.mkdir()
-
-    def git(*words):
-        done = subprocess.run(
-            ["git", "-c", "user.name=n", "-c", "user.email=e", *words],
-            cwd=repository,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            env={
-                **script_environment,
-                "PYTHONPATH": str(repository),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "GIT_CONFIG_GLOBAL": os.devnull,
-            },
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    git("init", "-q")
-    good, bad = (
-        f"import torch._inductor.config as c\nc.emulate_precision_casts = {value}\n"
-        for value in (True, False)
-    )
-    commits = []
-    for number, text in enumerate([good, good, good, "import no_such_module\n", good, bad, bad]):
-        (repository / "bisected_settings.py").write_text(f"# {number}\n" + text)
-        git("add", ".")
-        git("commit", "-q", "-m", f"change {number}")
-        commits.append(git("rev-parse", "HEAD").strip())
-    script = tmp_path / "repro.py"
-    script.write_text(
-        render(request(tmp_path, path_=path("inductor", **{"import": ["bisected_settings"]})))
-    )
-    git("bisect", "start", commits[6], commits[0])
-    said = git("bisect", "run", sys.executable, str(script))
-    assert "cannot run: ModuleNotFoundError: No module named 'no_such_module'" in said, said  # 125
-    assert f"{commits[5]} is the first bad commit" in said, said
-
-
-def test_test_fn_is_there_and_git_bisect_can_skip(tmp_path, script_environment):
-    text = render(request(tmp_path, path_=path("inductor", backend="aot_eager")))
-    (tmp_path / "repro.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-c", "import repro; assert repro.test_fn() is True"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=script_environment,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    for lacking in (
-        {"config": {"torch._inductor.config.no_such_thing": 1}},
-        {"import": ["no_such_module"]},
-        {"backend": "no_such_backend"},
-    ):
-        done = execute(
-            render(request(tmp_path, path_=path("inductor", **lacking))),
-            tmp_path,
-            script_environment,
-        )
-        assert done.returncode == 125 and "cannot " in done.stderr and "no_such" in done.stderr, (
-            done.stdout + done.stderr
-        )
-
-
-def test_hostile_strings_stay_data(tmp_path, script_environment):
-    hostile = "'''\"\"\"\n\r\u2028import os; os._exit(99)\n#$about ${settings} \\"
-    program: dict = {
-        "inputs": ["x"],
-        "outputs": ["y"],
-        "context": {},
-        "backward": None,
-        "steps": [
-            {
-                "let": ["y"],
-                "op": "aten::div.Tensor_mode",
-                "args": [{"ref": "x"}, {"ref": "x"}],
-                "kwargs": {"rounding_mode": {"str": hostile}},
-            }
-        ],
-    }
-    message = request(
-        tmp_path,
-        program,
-        title=hostile,
-        id=hostile,
-        links=[hostile],
-        policies={hostile: "bits"},
-        raises={"class": "", "match": hostile},
-        path_=path("inductor", backend="eager", environment={"HOSTILE": hostile}),
-    )
+def test_a_script_has_calls_made_by_other_threads(tmp_path, script_environment):
+    program = {**ROUND_TRIP, "backward": {"of": ["y"]}}
+    given = {"x": {**view(0, [4, 5], [1, 4]), "requires_grad": True}}
+    stays = path("aot_eager", backend="stays", **{"import": ["stays"]})
+    (tmp_path / "stays.py").write_text(STAYS)
+    message = request(tmp_path, program, [given] * 2, path_=stays)
     text = render(message)
-    of_case = text.split("\n# From here on")[0] + text.split("\nCASE = ")[1]
-    assert of_case.isascii()
-    done = execute(text, tmp_path, script_environment)
-    assert done.returncode == 125 and "cannot tell: Python may read" in done.stderr, (
-        done.stdout + done.stderr
-    )
-    for wrong in ({"policies": {"y": hostile}}, {"strides": hostile}, {"raises": hostile}):
-        assert hostile not in render(request(tmp_path, **wrong), status=3)
-    program["steps"][0]["let"] = ["y\nimport os"]
-    assert "is not a name" in render(request(tmp_path, program), status=3)
-
-
-def test_everything_of_a_program_comes_along(tmp_path, script_environment):
-    """Mutated, strided and large inputs, numbers, literals, gradients, contexts, two calls,
-    prepare."""
-    program = {
-        "inputs": ["p", "x", "x2", "n", "big"],
-        "outputs": ["y", "z"],
-        "context": {"deterministic_algorithms": True},
-        "backward": {"of": ["z"], "with": "ones"},
-        "steps": [
-            {"let": ["t"], "tensor": view(2, [2])},
-            {"let": [], "op": "aten::add_.Tensor", "args": [{"ref": "x2"}, {"ref": "t"}]},
-            {"let": ["y"], "op": "aten::mul.Tensor", "args": [{"ref": "x"}, {"ref": "n"}]},
-            {"let": ["q"], "op": "aten::mul.Tensor", "args": [{"ref": "p"}, {"ref": "p"}]},
-            {"let": ["r"], "op": "aten::sum.default", "args": [{"ref": "big"}]},
-            {"let": ["z"], "op": "aten::add.Tensor", "args": [{"ref": "q"}, {"ref": "r"}]},
-        ],
-    }
-    prepare = {
-        "program": {
-            "inputs": [],
-            "outputs": ["p"],
-            "context": {},
-            "backward": None,
-            "steps": [{"let": ["p"], "op": "aten::randn.default", "args": [[3]]}],
-        },
-        "storages": [],
-        "calls": [{"inputs": {}}],
-        "seed": 42,
-        "requires_grad": ["p"],
-    }
-    call = {
-        "x": view(0, [4, 5], [1, 4]),
-        "x2": view(3, [2], [2], offset=1),
-        "n": {"float": "-inf"},
-        "big": view(1, [70, 70]),
-    }
-    storages = (
-        SEVENTHS,
-        pack(list(range(4900)), "f"),
-        pack([float("nan"), -0.0], "f"),
-        pack([1, 2, 3, 4], "f"),
-    )
-    text = render(
-        request(
-            tmp_path,
-            program,
-            [call, {**call, "n": 3}],
-            storages,
-            prepare=prepare,
-            path_=path("aot_eager"),
-        )
-    )
-    assert "0x3e124925" in text and "packed(" in text
-    assert "**prepared(program_prepare, {}, [], ['p'], 42, 'cpu', ['p'])" in text
+    assert "by={}" in text and "by_another_thread" not in text
     done = execute(text, tmp_path, script_environment)
     assert done.returncode == 0, done.stdout + done.stderr
-    # What runs is what the worker runs, to the bit.
-    check = (
-        "import repro, torch; a = repro.inputs(0)['x']; b = repro.inputs(0)['big'];"
-        "assert a.stride() == (1, 4) and b.sum() == 4899 * 4900 / 2;"
-        f"assert bytes(a.t().contiguous().view(torch.uint8).flatten().tolist()) == {SEVENTHS!r}"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", check],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=script_environment,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def test_every_bit_of_every_width_survives(tmp_path, script_environment):
-    shapes = {
-        "float16": ("e", 2),
-        "bfloat16": ("e", 2),
-        "float64": ("d", 8),
-        "int64": ("q", 8),
-        "bool": ("?", 1),
-        "complex64": ("d", 8),
-        "float8_e4m3fn": ("b", 1),
-    }
-    names = list(shapes)
-    program: dict = {
-        "inputs": names,
-        "outputs": ["y0"],
-        "context": {},
-        "backward": None,
-        "steps": [{"let": ["y0"], "op": "aten::clone.default", "args": [{"ref": "float16"}]}],
-    }
-    data = [
-        bytes(
-            (17 * i + k) % 2 if name == "bool" else (201 * i + 7 * k) % 256
-            for i in range(3 * width)
-        )
-        for k, (name, (_, width)) in enumerate(shapes.items())
-    ]
-    call = {name: view(k, [3], dtype=name) for k, name in enumerate(names)}
-    (tmp_path / "repro.py").write_text(
-        render(request(tmp_path, program, [call], data, path_=path("eager")))
-    )
-    check = (
-        "import repro, torch, json; x = repro.inputs(0); flat = torch.empty(0, dtype=torch.uint8);"
-        "print(json.dumps([bytes(flat.set_(v.untyped_storage()).tolist()).hex() "
-        "for v in x.values()]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", check],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=script_environment,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [each.hex() for each in data]
-
-
-@pytest.mark.parametrize(
-    "width, count, text",
-    [
-        (2, 65536, "range(65536)"),
-        (2, 1000, "range(1000)"),
-        (1, 256, "range(256)"),
-        (1, 1024, "[*range(256)] * 4"),
-        (1, 300, ""),
-        (2, 64, ""),
-        (4, 1000, ""),
-    ],
-)
-def test_a_storage_of_every_pattern_is_written_as_a_range(width, count, text):
-    data = b"".join((k % 256**width).to_bytes(width, "little") for k in range(count))
-    assert counting_text(data, width) == text
-    assert counting_text(data[:-1] + bytes([data[-1] ^ 1]), width) == "", "one bit flipped"
-    if text:
-        assert b"".join(number.to_bytes(width, "little") for number in eval(text)) == data
-
-
-def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_environment):
-    program: dict = {
-        "inputs": ["a", "b"],
-        "outputs": ["x", "b", "y"],
-        "context": {},
-        "backward": None,
-        "steps": [
-            {"let": ["x"], "op": "aten::dequantize.self", "args": [{"ref": "a"}]},
-            {"let": ["y"], "op": "aten::dequantize.self", "args": [{"ref": "b"}]},
-        ],
-    }
-    scales = [{"float": (0.5).hex()}, {"float": (2.0).hex()}]
-    call = {
-        "a": {
-            **view(0, [4], [1], dtype="qint8"),
-            "quantizer": {"scheme": "per_tensor_affine", "scales": scales[:1], "zero_points": [-1]},
-        },
-        "b": {
-            **view(1, [2, 2], [2, 1], dtype="quint8"),
-            "quantizer": {
-                "scheme": "per_channel_affine",
-                "scales": scales,
-                "zero_points": [3, 0],
-                "axis": 0,
-            },
-        },
-    }
-    text = render(
-        request(
-            tmp_path,
-            program,
-            [call],
-            [bytes([0x80, 0xFF, 0, 0x7F]), bytes([0, 1, 2, 3])],
-            path("aot_eager"),
-        )
-    )
-    check = (
-        "import repro; seen = repro.execute(repro.CASE, repro.program, [0]).runs[0][0];"
-        "print([seen[name].numbers.flatten().tolist() for name in 'xy']);"
-        "print(seen['b'].about['quantizer'][2], seen['b'].numbers.flatten().tolist())"
-    )
-    done = execute(text, tmp_path, script_environment, ["-c", check])
-    assert done.stdout.splitlines() == [
-        "[[-63.5, 0.0, 0.5, 64.0], [-1.5, -1.0, 4.0, 6.0]]",
-        "0 [0, 1, 2, 3]",
-    ], done.stdout + done.stderr
-
-
-def test_the_modules_of_a_script_fit_into_one_file():
-    """They import the standard library and torch only, and no two define the same name, nor one of
-    a program."""
-    defined: dict = {}
-    imported: dict = {}
-    for name in MODULES:
-        for each in module(name).definitions:
-            for found in each.names:
-                owner = defined.setdefault(found, name)
-                assert owner == name, f"{found} in {name} and {owner}"
-        for line, bound in module(name).imports.items():
-            assert line.split()[1].split(".")[0] in {*sys.stdlib_module_names, "torch"}, line
-            one = imported.setdefault(bound, line)
-            assert one == line or bound == "torch", f"{bound} means {one} and {line}"
-    made = set("""CASE test_fn configured program inputs literals call compiled""".split())
-    assert not made & set(defined) and not [
-        name for name in defined if name.rstrip("_") == "literal"
-    ]
-
-
-def test_a_script_has_only_what_its_case_needs():
-    """`bits` needs no gold; what is taken has all that it uses."""
-    imports, short = chosen("CASE = Case(rules=bits, proof=was_compiled)\n")
-    whole = "\n".join(short)
-    assert "class Steps" not in whole and "def close" not in whole and "class Exported" not in whole
-    _, golds = chosen("CASE = Case(rules=no_worse, golds=golds, proof=was_compiled)\n")
-    assert "class Steps" in "\n".join(golds) and "import math" in imports
-    judge = pathlib.Path(HERE, "lockstep_worker", "repro", "script").glob("*.py")
-    assert sum(len(each.read_text("utf-8").splitlines()) for each in judge) <= 500
+    message["calls"][1]["context"] = {"thread": True}
+    text = render(message)
+    assert "by={1: by_another_thread}" in text
+    done = execute(text, tmp_path, script_environment)
+    assert done.returncode == 1 and "y: 19 of 20" in done.stdout, done.stdout + done.stderr
+    whole = {**message, "program": {**program, "context": {"thread": True}}}
+    assert "by={0: by_another_thread, 1: by_another_thread}" in render(whole)
 
 
 #: A backend that computes what PERTURB says of each output `y`, or does what it says.
@@ -730,6 +129,8 @@ def perturbing(module, _):
 torch._dynamo.register_backend(perturbing, "perturbing")
 exec(os.environ.get("BEFORE", ""))
 """
+
+
 #: Runs each script in a fork, so that torch is imported once; prints what each said and its exit
 #: status.
 DRIVER = """
@@ -750,13 +151,21 @@ for script in sys.argv[1:]:
         os._exit(99)
     print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+
+
 CLONE = [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]}]
+
+
 BREAK = [
     {"let": ["s"], "op": "aten::sum.default", "args": [{"ref": "x"}]},
     {"let": [], "call": "torch.Tensor.backward", "args": [{"ref": "s"}]},
     *CLONE,
 ]
+
+
 RAISES = [{"let": ["y"], "op": "aten::view.default", "args": [{"ref": "x"}, [7]]}]
+
+
 #: What is asked, what the compiled program does, what becomes of it: some of these were 0 where the
 #: verdict fails, or 1 where it conforms, when `close` stood in for every policy.
 VERDICTS = [
@@ -783,6 +192,8 @@ VERDICTS = [
     ("bits", "y.t().contiguous().t()", 1, "strides"),
     ("bits", "raise ValueError('broken')", 1, "ValueError: eager returns"),
 ]
+
+
 SPECIAL = [  # changes of the request, PERTURB, exit status, words
     (
         {"strides": "exact"},
