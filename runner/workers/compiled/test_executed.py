@@ -158,6 +158,22 @@ def test_operators_by_what_inductor_calls():
     ) == {"aten::addmm", "aten::mm", "aten::sort", "mkldnn::_linear_pointwise"}
 
 
+def test_what_a_wrapper_in_cpp_calls():
+    from lockstep_worker.evidence import operators
+    from lockstep_worker.proof import fallbacks
+
+    code = (
+        "// Topologically Sorted Source Nodes: [m], Original ATen: [aten.median]\n"
+        "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_median(arg0_1, &buf1_handle));\n"
+        "aoti_torch_cpu_mm_out(buf2, buf0, buf1); // aoti_torch_cpu_bmm_out(buf2)\n"
+        "aoti_torch_cpu_sort_stable(buf2, nullptr, 0, 0, &a, &b);\n"
+        'aoti_torch_call_dispatcher("aten::cummax", "", dispatch_vars.data())\n'
+        'py_args = PyUnicode_FromString("torch.ops.aten.frexp.Tensor");\n'
+    )
+    called = {f"aten::{word}" for word in ("median", "mm", "sort", "cummax", "frexp")}
+    assert operators(fallbacks([code])) == called
+
+
 def test_kernels_are_counted_where_they_are_called():
     from lockstep_worker.witness import kernels
 

@@ -4,10 +4,11 @@ import hashlib
 import re
 
 from .compat import dynamo, inductor
+from .compat.shims import shims
 
 _EXTERN = re.compile(r"\bextern_kernels\.(\w+)")
 _ATEN = re.compile(
-    r"\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|$)"
+    r'\btorch\.ops\.((?:aten|\w*prims|prim|mkldnn\w*|mkl|onednn|quantized|fbgemm|sparse|_\w+)\.[\w.]+?)(?=\(|\s|,|"|$)'
 )
 #: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that
 #: write in place.
@@ -72,6 +73,7 @@ def fallbacks(code: list[str]) -> list[str]:
             found.update(f"extern_kernels.{name}" for name in _EXTERN.findall(line))
             found.update(_ATEN.findall(line))
             found.update(name or f"aten.{method}" for name, method in _SHORT.findall(line))
+            found.update(name.replace("::", ".") for name in shims(line.split("//", 1)[0]))
     return sorted(found)
 
 

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import torch
 
+from .shims import shims
+
 Program: TypeAlias = torch.export.ExportedProgram
 #: A size, or a number, of which torch.export finds out itself whether it may vary.
 AUTO = torch.export.Dim.AUTO
@@ -15,7 +17,6 @@ _BESIDES = re.compile(r"_assert\w*|sym_\w+|getitem")
 _KERNEL = re.compile(
     r"^\s+(?:kernels\.|call_)?((?:cpp|triton)\w*?_fused_\w+?)(?:_\d+)?\(", re.MULTILINE
 )
-_FALLBACK = re.compile(r"\baoti_torch_(?:cpu|cuda|xpu|mps)_(\w+)\(")
 
 
 def export(module: torch.nn.Module, args: tuple, dynamic_shapes: dict | None) -> Program:
@@ -77,4 +78,4 @@ def code(file: str) -> str:
 def called(text: str) -> tuple[list[str], list[str]]:
     """The kernels that a package's code calls, and the operators of torch's, each as often as it is
     written."""
-    return _KERNEL.findall(text), [name.removesuffix("_out") for name in _FALLBACK.findall(text)]
+    return _KERNEL.findall(text), [name.partition("::")[2] for name in shims(text)]
