@@ -449,6 +449,12 @@ std::vector<CaseFile> read_own_cases(const fs::path& file_or_folder, Diagnostics
   if (!fs::is_directory(file_or_folder, error))
     return read(
         {{file_or_folder, shown_name(file_or_folder), id_of(file_or_folder.generic_string())}});
+  if (fs::exists(file_or_folder / "run.jsonl", error)) {
+    diagnostics.push_back({shown_name(file_or_folder), 0, 0, "",
+                           "found the folder of a run, expected one of cases",
+                           "`run status:failing --from DIR` runs what failed in it again"});
+    return {};
+  }
   fs::path folder = file_or_folder / "cases";
   if (!fs::is_directory(folder, error)) folder = file_or_folder;
   error.clear();

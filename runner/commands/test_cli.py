@@ -223,6 +223,15 @@ def test_what_a_worker_lacks_is_said_and_recorded(suite):
     ).items()
 
 
+def test_the_folder_of_a_run_is_no_folder_of_cases(suite):
+    (suite.root / "out").mkdir()
+    suite.write("out/run.jsonl", {})
+    result = suite("list", "./out")
+    assert result.returncode == 2
+    assert "out: found the folder of a run, expected one of cases" in result.stderr
+    assert "--from" in result.stderr
+
+
 def test_nothing_selected_leaves_no_directory(suite):
     assert suite("run", "bugs/1-first", "tag:loud").returncode == 4
     assert list((suite.root / ".lockstep" / "runs").iterdir()) == []
