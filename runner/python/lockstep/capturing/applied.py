@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves
 from . import compat
 from .steps import Ref, Steps, Unsayable
 
-#: The most iterations of a loop that a case can say.
+#: The most iterations of a loop that a case can say (kMostIterations).
 MOST_ITERATIONS = 1024
 #: The size of the only block of a mask that masks nothing.
 _WHOLE = 1 << 30
@@ -172,8 +172,10 @@ def _called(name: str, writer: Any, do: Any, operands: list) -> dict:
 
 def _flex_attention(writer: Any, args: tuple, kwargs: dict) -> dict:
     query, key, value, score, mask, scale, _, *buffers = (*args, (), ())[:9]
-    whole = mask[-1].graph.find_nodes(op="call_method", target="new_ones")
-    if not whole or len(mask[-1].graph.nodes) > 6 or min(mask[-3:-1]) < _WHOLE:
+    # Without a mask the program has torch's own, which gives true for the places of a score: four
+    # inputs, one step and its result.
+    gives_true = mask[-1].graph.find_nodes(op="call_method", target="new_ones")
+    if not gives_true or len(mask[-1].graph.nodes) > 6 or min(mask[-3:-1]) < _WHOLE:
         raise Unsayable("it calls flex_attention with a mask of blocks")
     return {
         "apply": "flex_attention",

@@ -80,7 +80,7 @@ class Writer:
         self.outputs: list[Any] = []
         self.grad: bool | None = None  # whether gradients are on where the graph begins
         self.modes: list[tuple[Any, dict]] = []  # nodes that entered a context → what it says
-        self.unsaid = applied.only_for_masks(module.graph)
+        self.masks = applied.only_for_masks(module.graph)
 
     def walk(self, nodes: Iterator[Any]) -> None:
         """Writes these nodes in their order."""
@@ -90,7 +90,7 @@ class Writer:
     def next(self, node: Any, rest: Iterator[Any]) -> None:
         """Writes a node; if it begins a transform, takes those that are inside of it from the
         rest."""
-        if node in self.unsaid:
+        if node in self.masks:
             return
         self.steps.source = place_of(node.meta.get("stack_trace"))
         try:
@@ -168,7 +168,7 @@ class Writer:
     def value(self, value: Any) -> Any:
         """An argument with what stands for its nodes."""
         if isinstance(value, torch.fx.Node):
-            if value in self.unsaid:
+            if value in self.masks:
                 return getattr(self.module, value.target) if value.op == "get_attr" else None
             if value not in self.values:
                 raise Unsayable("it uses what is inside of a transform outside of it")

@@ -137,7 +137,7 @@ class _Transform:
     def walk(self, nodes: list[Any], take: Any) -> None:
         """Writes the nodes, but for those that `take` takes, as it is told with the word of the
         transform."""
-        rest = iter([each for each in nodes if each not in self.outer.unsaid])
+        rest = iter([each for each in nodes if each not in self.outer.masks])
         for node in rest:
             function = node.op == "call_function"
             word = compat.transform(node.target) if function else None
