@@ -215,7 +215,9 @@ class Campaign:
         )
         for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
             digest.update(file.read_bytes())
-        digest.update((self.binary.parent / "schemas.json").read_bytes())
+        # The eager worker of a torch has a folder of its own where it was built for that alone.
+        eager = pathlib.Path(os.environ.get("LOCKSTEP_EAGER") or self.binary)
+        digest.update((eager.parent / "schemas.json").read_bytes())
         return digest.hexdigest()[:16]
 
     def run_alone(self, out: pathlib.Path, *arguments: str) -> None:
