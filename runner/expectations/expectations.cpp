@@ -312,6 +312,19 @@ bool Expectations::is_about(const Expectation& rule, const CaseFacts& facts,
          (rule.instances.empty() || names(rule, facts.instance, case_id));
 }
 
+bool Expectations::expects_failure(const CaseFacts& facts, const std::string& case_id) const {
+  const std::string operators = operators_of(facts.operators, facts.instance);
+  const auto ends_it = [&](const std::string& fingerprint) {
+    return is_of_an_end(fingerprint) &&
+           glob_match(std::string(operators_of(fingerprint)), operators);
+  };
+  return std::any_of(rules_.begin(), rules_.end(), [&](const Expectation& rule) {
+    if (rule.flake || !is_about(rule, facts, case_id)) return false;
+    return rule.fingerprints.empty() ||
+           std::any_of(rule.fingerprints.begin(), rule.fingerprints.end(), ends_it);
+  });
+}
+
 Expectations::Meeting Expectations::meet(const CaseFacts& facts, const Findings& found,
                                          const std::string& case_id, Met& met) const {
   const std::vector<Fingerprint> fingerprints = fingerprints_of(facts, found);

@@ -96,6 +96,9 @@ class Expectations {
   void tell(const CaseFacts& facts, const Findings& found, const std::string& case_id,
             Account& account) const;
 
+  /// Whether a rule expects of a verdict that it fails as a whole, or that it ends with an error.
+  bool expects_failure(const CaseFacts& facts, const std::string& case_id) const;
+
   /// Stale rules: active here, covered by this run, matched nothing.  Expired rules as well: those
   /// that would have matched a verdict, or that this run covers, and whether what they expected
   /// still happens.

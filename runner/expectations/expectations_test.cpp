@@ -174,6 +174,32 @@ TEST(Expectations, CanBeAskedWithoutRemembering) {
   EXPECT_EQ(rules.unmatched(whole).size(), 1U);
 }
 
+TEST(Expectations, SayBeforehandWhatIsExpectedToFail) {
+  const auto expects = [](Expectation expectation, const std::string& path, const char* torch) {
+    Verdict judged = verdict(Status::conform, path);
+    judged.facts.operators = {"aten::sum.dim_IntList"};
+    return Expectations({std::move(expectation)}, {torch, "avx512", {}, "2026-11-21"})
+        .expects_failure(judged.facts, "bugs/1");
+  };
+  const Expectation expected = rule(Status::internal_error);
+  EXPECT_TRUE(expects(expected, "inductor", "2.13.0"));
+  EXPECT_FALSE(expects(expected, "aoti", "2.13.0"));
+  Expectation other = expected;
+  other.torch = ">=2.14";
+  EXPECT_FALSE(expects(other, "inductor", "2.13.0"));
+  // These say what may differ, not that it does; but an error of its operator ends a program.
+  other = expected;
+  other.fingerprints = {"sum:value", "sum-gradient:eager-nan", "mean:AssertionError"};
+  EXPECT_FALSE(expects(other, "inductor", "2.13.0"));
+  for (const char* ends : {"sum:AssertionError", "su*:RuntimeError-what", "sum:crash-in-run"}) {
+    other.fingerprints = {ends};
+    EXPECT_TRUE(expects(other, "inductor", "2.13.0")) << ends;
+  }
+  other = expected;
+  other.flake = true;
+  EXPECT_FALSE(expects(other, "inductor", "2.13.0"));
+}
+
 TEST(Expectations, HoldOnlyUnderTheirConditions) {
   const auto with = [](auto change) {
     Expectation expected = rule(Status::value_diverges);

@@ -28,6 +28,7 @@ SchedulerOptions scheduler_options(const RunSettings& settings, const DriverHook
   options.fresh_seed = settings.fresh_seed;
   options.retries = settings.retries;
   options.worth_retrying = hooks.worth_retrying;
+  options.stays_alone = hooks.stays_alone;
   return options;
 }
 

@@ -19,6 +19,7 @@ struct DriverHooks {
   std::function<void(const std::string& name, const Json& values)> on_environment;
   std::function<bool()> stopped;
   std::function<bool(const Verdict&)> worth_retrying;
+  std::function<bool(std::size_t item)> stays_alone;  ///< SchedulerOptions has it
 };
 
 /// Who executes what a run lacks: this machine, or a cluster.

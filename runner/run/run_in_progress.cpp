@@ -176,7 +176,13 @@ DriverHooks RunInProgress::hooks() {
           .on_environment = [this](const std::string& name,
                                    const Json& values) { note_environment(name, values); },
           .stopped = [this] { return stopped(); },
-          .worth_retrying = [this](const Verdict& verdict) { return would_fail(verdict); }};
+          .worth_retrying = [this](const Verdict& verdict) { return would_fail(verdict); },
+          .stays_alone =
+              [this](std::size_t item) {
+                const Instance& instance = plan_.instances[plan_.items[item].instance];
+                return expectations_.expects_failure(case_facts(plan_, item, ""),
+                                                     instance.declared->id);
+              }};
 }
 
 Result<void> RunInProgress::drive() {

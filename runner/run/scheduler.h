@@ -45,6 +45,10 @@ struct SchedulerOptions {
   std::optional<std::uint64_t> fresh_seed;
   /// What diverges in a graph with others counts there: whoever asks looks at it again.
   bool shared_counts = false;
+  /// Which items need not be tried in a graph with others, since they do not conform and would be
+  /// executed alone anyway; one that ends the program would have the graph taken apart.  Null:
+  /// none.
+  std::function<bool(std::size_t item)> stays_alone;
   /// Gets what each item was executed to, before its verdict is given; null: nobody asks.
   std::function<void(Executed)> on_executed;
 };

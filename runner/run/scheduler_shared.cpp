@@ -36,7 +36,8 @@ void Scheduler::submit_paths(const SharedGraph& graph) {
       if (pending.emitted) continue;
       // An error would end the whole graph, and its verdict depends on every detail.
       const bool shares = graph.tasks.size() > 1 &&
-                          task->references[pending.reference].eager->outcome == Outcome::returned;
+                          task->references[pending.reference].eager->outcome == Outcome::returned &&
+                          !(options_.stays_alone && options_.stays_alone(pending.item));
       if (shares) {
         by_path[plan_.items[pending.item].path].push_back({task, &pending});
       } else {

@@ -762,6 +762,31 @@ TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {
   EXPECT_EQ(waited, (std::vector<double>{0.2, 0.2, 1})) << "of 64, of 8, and alone";
 }
 
+TEST_F(Schedulers, KeepOutOfAGraphWhatIsExpectedToFail) {
+  Json root = file_.file.root;
+  root["share"] = true;
+  root["matrix"]["rows"] = {1, 2, 3, 4};
+  file_.file.root = root;
+  Diagnostics diagnostics;
+  Reader reader(file_.file, diagnostics);
+  file_.choices = matrix_choices(reader, file_.file.root);
+  suite_ = {file_};
+  Plan made = plan({"crowded"});
+  share(made);
+  std::vector<std::size_t> together;
+  FakeEngine engine(2, [&](const Job& job) {
+    if (is_of_path(job, "crowded")) together.push_back(job.storages.size());
+    return returned(job);
+  });
+  SchedulerOptions alone = options(2);
+  alone.stays_alone = [&](std::size_t item) {
+    return made.items[item].id == "bugs/1[rows=3]@cpu/crowded";
+  };
+  EXPECT_EQ(verdicts(made, engine, std::move(alone)).size(), 4U);
+  std::ranges::sort(together);
+  EXPECT_EQ(together, (std::vector<std::size_t>{1, 3}));
+}
+
 TEST_F(Schedulers, GiveAPathThatPackagesTwoParts) {
   Plan packages = plan({"aoti"});
   packages.paths[0].packages = true;

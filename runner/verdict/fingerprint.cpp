@@ -209,6 +209,14 @@ std::string operators_of(std::span<const std::string> operators, std::string_vie
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
+bool is_of_an_end(std::string_view fingerprint) {
+  const std::string_view what = fingerprint.substr(fingerprint.find(':') + 1);
+  if (!what.empty() && what[0] >= 'A' && what[0] <= 'Z') return true;
+  constexpr Status kEnds[] = {Status::internal_error, Status::crash, Status::timeout, Status::oom};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](Status each) { return what.starts_with(info(each).name); });
+}
+
 std::string_view operators_of(std::string_view fingerprint) {
   std::string_view operators = fingerprint.substr(0, fingerprint.find(':'));
   if (operators.ends_with(kGradient)) operators.remove_suffix(kGradient.size());

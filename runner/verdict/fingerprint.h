@@ -56,6 +56,10 @@ std::string class_of_values(const OutputComparison& output);
 /// or of none, is named by its case.
 std::string operators_of(std::span<const std::string> operators, std::string_view instance);
 
+/// Whether a fingerprint is of a program that returns nothing: an error, which has the name of a
+/// class, a crash, or a time-out.
+bool is_of_an_end(std::string_view fingerprint);
+
 /// What stands before the colon, without "-gradient".
 std::string_view operators_of(std::string_view fingerprint);
 
