@@ -111,8 +111,8 @@ def differ(calls: list[dict]) -> bool:
     return any(_placed(each) != _placed(calls[0]) for each in calls[1:])
 
 
-def _varies(steps: list[dict]) -> bool:
-    return any(
-        step.get("op", "").startswith("aten::sym_") or _varies(step.get("steps", []))
-        for step in steps
-    )
+def _varies(steps: Any) -> bool:
+    """Whether steps ask for a size, also those inside of others."""
+    if isinstance(steps, dict):
+        return str(steps.get("op")).startswith("aten::sym_") or _varies(list(steps.values()))
+    return isinstance(steps, list) and any(map(_varies, steps))

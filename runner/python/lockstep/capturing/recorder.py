@@ -297,6 +297,8 @@ class GraphRegion(Region):
             self.use(self.first)
         except Unsayable as error:
             self.why = error
+        except Exception as error:  # its execution may say it all the same
+            self.why = Unsayable(_own(error))
         self.busy = threading.Lock()
 
     def call(self, *args: Any) -> Any:
