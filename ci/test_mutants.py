@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_each_class_is_tried_without_the_folder_that_kills_most_of_it():
         levels = {"a": "smoke"}
         return {"mutants": {name: {"level": levels.get(name)} for name in mutants}}
 
-    campaign = SimpleNamespace(say=lambda text: None)
+    campaign: Any = SimpleNamespace(say=lambda text: None)
     rows = held_out.held_out(
         campaign, of, recorded, lambda each: score.killed_by(each, "smoke"), whole
     )

@@ -267,7 +267,7 @@ class _Inner(Writer):
         self.own: list[str] = []
 
     def input(self, node: Any) -> None:
-        value = next(self.given)
+        value: Any = next(self.given)
         if value is None:
             value = Ref(self.steps.fresh(node.name), node.meta.get("example_value"))
             self.own.append(value.name)

@@ -13,13 +13,14 @@ from .steps import Ref, Unsayable
 def write(writer: Any, node: Any, nodes: Iterator[Any]) -> bool:
     """Whether a node begins a transform, whose nodes are then taken and written as a step; or
     counts for nothing. Raises `Unsayable`."""
-    word = compat.transform(node.target) if node.op == "call_function" else None
+    word = (compat.transform(node.target) if node.op == "call_function" else None) or ""
     if word in compat.OF_NO_ACCOUNT:
         return True
-    kind = _KINDS.get(word or "")
+    kind = _KINDS.get(word)
     if kind is None:
         return False
-    end, depth, inner = word.replace("increment", "decrement"), 1, []
+    end, depth = word.replace("increment", "decrement"), 1
+    inner: list[Any] = []
     for each in nodes:
         found = compat.transform(each.target) if each.op == "call_function" else None
         depth += (found == word) - (found == end)
@@ -34,7 +35,9 @@ def _vmap(writer: Any, start: Any, nodes: list[Any]) -> None:
     if start.args[1] != "error":
         raise Unsayable("it draws random numbers in vmap")
     mapped = _Transform(writer)
-    in_dims, out_dims, results = [], [], []
+    in_dims: list[int] = []
+    out_dims: list[int] = []
+    results: list[Any] = []
 
     def take(node: Any, word: str) -> bool:
         if word == "_add_batch_dim":
@@ -55,7 +58,8 @@ def _vmap(writer: Any, start: Any, nodes: list[Any]) -> None:
 
 def _grad(writer: Any, start: Any, nodes: list[Any]) -> None:
     derived = _Transform(writer)
-    argnums, results = [], []
+    argnums: list[int] = []
+    results: list[Any] = []
     gradients: dict[Any, int] = {}  # node → of which of them
 
     def take(node: Any, word: str) -> bool:
@@ -191,5 +195,5 @@ class _Transform:
         }
         self.outer.steps.add(step)
         for node, word in zip(results, names):
-            if node is not None:
+            if word is not None:
                 self.outer.values[node] = Ref(word, node.meta.get("example_value"))
