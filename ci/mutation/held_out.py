@@ -49,12 +49,13 @@ def held_out(
     return found
 
 
-def table(rows: list[Held]) -> str:
-    """As text, with the sum."""
-    lines = [("class", "left out", "killed", "without it")]
-    for row in rows:
-        share = f"{row.without} {100 * row.without / row.killed:5.1f} %"
-        lines.append((row.cls, f"{row.folder}/", str(row.killed), share))
-    killed, without = sum(row.killed for row in rows), sum(row.without for row in rows)
-    lines.append(("total", "", str(killed), f"{without} {100 * without / max(killed, 1):5.1f} %"))
-    return "\n".join(f"{a:16}{b:14}{c:>8}{d:>14}" for a, b, c, d in lines)
+def table(rows: list[Held]) -> list[list[str]]:
+    """As rows of text, with the sum."""
+    found = [["class", "left out", "killed", "without it"]]
+    for row in [
+        *rows,
+        Held("total", "", sum(r.killed for r in rows), sum(r.without for r in rows)),
+    ]:
+        share = f"{row.without} {100 * row.without / max(row.killed, 1):5.1f} %"
+        found.append([row.cls, row.folder and f"{row.folder}/", str(row.killed), share])
+    return found

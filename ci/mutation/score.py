@@ -240,6 +240,11 @@ def table(result: dict, unobservable: dict) -> str:
                 str(len(of) - len(seen)),
             ]
         )
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as text, the first column to the left."""
     width = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -444,7 +449,7 @@ def main(words: Sequence[str]) -> int:
                 lambda each: killed_by(each, arguments.level),
                 lambda of, without: whole(campaign, of, levels, recorded, save, without),
             )
-            print(held_out.table(rows))
+            print(aligned(held_out.table(rows)))
             return 0
         result = (
             again(campaign, mutants, recorded)

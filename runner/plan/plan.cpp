@@ -227,7 +227,6 @@ void reorder(Plan& plan, const std::vector<std::size_t>& order) {
     instances.push_back(std::move(plan.instances[from]));
   }
   plan.instances = std::move(instances);
-  number_items(plan);
 }
 
 void shuffle(Plan& plan, std::uint64_t seed) {
@@ -247,6 +246,7 @@ void shuffle(Plan& plan, std::uint64_t seed) {
     }
   }
   reorder(plan, order);
+  number_items(plan);
 }
 
 std::vector<std::string> input_dtypes(const Case& declared) {

@@ -79,7 +79,8 @@ Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics);
 /// Keeps only the items that `wanted` accepts, and the instances that have some.
 void keep_items(Plan& plan, const std::function<bool(const PlanItem&)>& wanted);
 
-/// Puts the instances into another order, given as their present places, and their items with them.
+/// Puts the instances into another order, given as their present places, and their items with them,
+/// before anybody asks for the places and the digest of these.
 void reorder(Plan& plan, const std::vector<std::size_t>& order);
 
 /// Puts the shared graphs into an order that the seed decides, the same on every machine. Instances

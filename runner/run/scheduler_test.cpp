@@ -97,6 +97,19 @@ class Schedulers : public testing::Test {
     return made;
   }
 
+  /// The case as that many instances of one graph, which differ in their number of rows.
+  Plan shared_plan(int instances) {
+    Json& root = file_.file.root;
+    root["share"] = true;
+    root["matrix"]["rows"] = Json::array();
+    for (int rows = 1; rows <= instances; ++rows) root["matrix"]["rows"].push_back(rows);
+    Diagnostics diagnostics;
+    Reader reader(file_.file, diagnostics);
+    file_.choices = matrix_choices(reader, root);
+    suite_ = {file_};
+    return plan({"crowded"});
+  }
+
   SchedulerOptions options(std::size_t jobs) const {
     SchedulerOptions result;
     result.workplace.jobs = jobs;
@@ -731,17 +744,7 @@ TEST_F(Schedulers, WhatFailsOnADrawIsExecutedAlone) {
 }
 
 TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {
-  Json root = file_.file.root;
-  root["share"] = true;
-  root["matrix"]["rows"] = Json::array();
-  for (int rows = 1; rows <= 64; ++rows) root["matrix"]["rows"].push_back(rows);
-  file_.file.root = root;
-  Diagnostics diagnostics;
-  Reader reader(file_.file, diagnostics);
-  file_.choices = matrix_choices(reader, file_.file.root);
-  suite_ = {file_};
-  Plan made = plan({"crowded"});
-  share(made);
+  const Plan made = shared_plan(64);
   std::vector<double> waited;
   FakeEngine engine(2, [&](const Job& job) {
     if (!is_of_path(job, "crowded")) return returned(job);
@@ -763,16 +766,7 @@ TEST_F(Schedulers, AHangInASharedGraphCostsOneQuickSearch) {
 }
 
 TEST_F(Schedulers, KeepOutOfAGraphWhatIsExpectedToFail) {
-  Json root = file_.file.root;
-  root["share"] = true;
-  root["matrix"]["rows"] = {1, 2, 3, 4};
-  file_.file.root = root;
-  Diagnostics diagnostics;
-  Reader reader(file_.file, diagnostics);
-  file_.choices = matrix_choices(reader, file_.file.root);
-  suite_ = {file_};
-  Plan made = plan({"crowded"});
-  share(made);
+  const Plan made = shared_plan(4);
   std::vector<std::size_t> together;
   FakeEngine engine(2, [&](const Job& job) {
     if (is_of_path(job, "crowded")) together.push_back(job.storages.size());

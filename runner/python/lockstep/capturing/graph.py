@@ -1,5 +1,6 @@
 """The graph that Dynamo hands to a backend, as steps."""
 
+import functools
 import operator
 import re
 from collections.abc import Iterator
@@ -80,7 +81,11 @@ class Writer:
         self.outputs: list[Any] = []
         self.grad: bool | None = None  # whether gradients are on where the graph begins
         self.modes: list[tuple[Any, dict]] = []  # nodes that entered a context → what it says
-        self.masks = applied.only_for_masks(module.graph)
+
+    @functools.cached_property
+    def masks(self) -> set[Any]:
+        """The nodes that are written nowhere."""
+        return applied.only_for_masks(self.module.graph)
 
     def walk(self, nodes: Iterator[Any]) -> None:
         """Writes these nodes in their order."""
@@ -105,7 +110,7 @@ class Writer:
         belong to the transform, and cannot show which operator a call is."""
         inner = Writer(self.module, self.inputs, self.steps.inner())
         inner.steps.operators = False
-        inner.values = dict(self.values)
+        inner.values, inner.masks = dict(self.values), self.masks
         return inner
 
     def inside(self, module: torch.fx.GraphModule, given: list[Any]) -> dict:

@@ -361,9 +361,7 @@ def _make(
         )
     code = export.code(file)
     kernels, operators = export.called(code)
-    executed = Counter(
-        [f"inductor/{name}" for name in kernels] + [f"aten::{name}" for name in operators]
-    )
+    executed = Counter([*(f"inductor/{name}" for name in kernels), *operators])
     # Its calls of torch's kernels go past the dispatcher: nobody can watch them.
     _write(
         {
@@ -375,7 +373,7 @@ def _make(
             "proof": {
                 **proof(exported),
                 "kernels": inductor.kernel_count(),
-                "fallbacks": sorted(set(operators)),
+                "fallbacks": sorted({name.partition("::")[2] for name in operators}),
                 "code": digest([code]),
                 "execution": "stated",
                 "executed": dict(executed),

@@ -64,6 +64,7 @@ def fallbacks(code: list[str]) -> list[str]:
     """What generated code calls instead of a kernel of its own, sorted, without comments."""
     found: set[str] = set()
     for text in code:
+        in_cpp = "aoti_torch_" in text
         for line in text.splitlines():
             line = line.split("#", 1)[0]
             if "=" in line and line.lstrip().startswith(
@@ -73,7 +74,8 @@ def fallbacks(code: list[str]) -> list[str]:
             found.update(f"extern_kernels.{name}" for name in _EXTERN.findall(line))
             found.update(_ATEN.findall(line))
             found.update(name or f"aten.{method}" for name, method in _SHORT.findall(line))
-            found.update(name.replace("::", ".") for name in shims(line.split("//", 1)[0]))
+            if in_cpp:
+                found.update(name.replace("::", ".") for name in shims(line.split("//", 1)[0]))
     return sorted(found)
 
 

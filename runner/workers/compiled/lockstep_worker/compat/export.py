@@ -76,6 +76,6 @@ def code(file: str) -> str:
 
 
 def called(text: str) -> tuple[list[str], list[str]]:
-    """The kernels that a package's code calls, and the operators of torch's, each as often as it is
-    written."""
-    return _KERNEL.findall(text), [name.partition("::")[2] for name in shims(text)]
+    """The kernels that a package's code calls, and the operators of torch's, as `aten::mm`, each as
+    often as it is written."""
+    return _KERNEL.findall(text), shims(text)
