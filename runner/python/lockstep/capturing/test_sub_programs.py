@@ -161,6 +161,22 @@ def test_with_a_backward(record, name):
     assert ran.only().region["calls"][0]["backward"]
 
 
+def test_regions_have_a_backward_where_nothing_more_is_recorded(record):
+    ran = record(
+        """
+        @torch.compiler.nested_compile_region
+        def region(x): return x.sin() + 1
+        x = torch.rand(3, requires_grad=True)
+        for k in range(17):
+            torch.compiler.reset()
+            torch.compile(lambda x: region(region(x)) * k)(x).sum().backward()
+        print(x.grad.shape)
+        """
+    )
+    assert (ran.status, ran.text) == (0, "torch.Size([3])\n"), ran.errors
+    assert any("--most-graphs" in reason for reason in map(str, ran.reasons))
+
+
 def test_sizes_that_vary(record, case_of):
     ran = record(
         """
