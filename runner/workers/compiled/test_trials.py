@@ -217,6 +217,28 @@ def test_a_library_that_could_be_loaded_is_not_loaded_again(tmp_path, monkeypatc
     assert [os.path.basename(library) for library in asked] == ["good.so", "bad.so", "bad.so"]
 
 
+def test_what_the_processor_can_do_is_tried_from_both_ends(tmp_path, monkeypatch):
+    from torch._inductor import cpu_vec_isa
+
+    from lockstep_worker.compat import inductor
+
+    def probe():
+        with open(tmp_path / str(os.getpid()), "w", encoding="utf-8") as file:
+            file.write(" ".join(map(str, cpu_vec_isa.supported_vec_isa_list)))
+
+    monkeypatch.setattr(cpu_vec_isa, "valid_vec_isa_list", probe)
+    with inductor.probing_from_both_ends():
+        probe()
+    own = tmp_path / str(os.getpid())
+    (other,) = set(tmp_path.iterdir()) - {own}
+    assert other.read_text().split() != own.read_text().split()
+    assert sorted(other.read_text().split()) == sorted(own.read_text().split())
+    monkeypatch.delattr(cpu_vec_isa, "supported_vec_isa_list")
+    with inductor.probing_from_both_ends():
+        pass
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 # A torch whose source says it otherwise -----------------------------------------------------------
 
 SHIM = """

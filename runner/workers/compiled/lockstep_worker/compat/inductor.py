@@ -4,7 +4,7 @@ import contextlib
 import importlib
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 #: The setting that has Inductor draw eager's random numbers.
@@ -239,6 +239,30 @@ def remember_loads() -> None:
         return loads
 
     VecISA._probe_load = load_once
+
+
+@contextlib.contextmanager
+def probing_from_both_ends() -> Iterator[None]:
+    """While it lasts, a forked child tries what the processor can do, too, from the other end of
+    Inductor's list: each try builds a library for seconds, and whoever comes second finds it built.
+    Inductor's locks keep the two apart. Does nothing where this torch has no such list."""
+    try:
+        from torch._inductor import cpu_vec_isa
+
+        backwards, probe = cpu_vec_isa.supported_vec_isa_list[::-1], cpu_vec_isa.valid_vec_isa_list
+    except (ImportError, AttributeError):
+        yield
+        return
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            cpu_vec_isa.supported_vec_isa_list = backwards
+            probe()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        os.waitpid(pid, 0)
 
 
 def atomic_builds() -> None:
