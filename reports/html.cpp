@@ -11,6 +11,7 @@
 
 #include "base/gzip.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "record/judged.h"
 #include "reports/accuracy.h"
@@ -202,7 +203,17 @@ std::vector<std::string> data_of(const RunRecord& record, const std::filesystem:
   document["count"] = record.verdicts.size();
   document["block"] = kBlock;
   Columns columns;
-  for (const Verdict& verdict : record.verdicts) columns.add(verdict, verdict_document(verdict));
+  std::vector<std::string> texts(1);
+  for (std::size_t from = 0; from < record.verdicts.size(); from += kBlock) {
+    Json block = Json::array();
+    const std::size_t end = std::min(from + kBlock, record.verdicts.size());
+    for (std::size_t place = from; place < end; ++place) {
+      Json& rest = block.emplace_back(verdict_document(record.verdicts[place]));
+      columns.add(record.verdicts[place], rest);
+      for (const char* key : kColumns) rest.erase(key);
+    }
+    texts.push_back(inside_script(pooled(std::move(block))));
+  }
   document["columns"] = columns.columns();
   document["derived"] = columns.derived();
   if (const AccuracyTable table = accuracy_table(record); !table.rows.empty())
@@ -215,30 +226,22 @@ std::vector<std::string> data_of(const RunRecord& record, const std::filesystem:
   document["judged_too_little"] = judged_too_little(record, false);
   document["rates"] = rates_json(record);
   document["files"] = files_of(record, page);
-  std::vector<std::string> texts = {inside_script(document)};
-  for (std::size_t from = 0; from < record.verdicts.size(); from += kBlock) {
-    Json block = Json::array();
-    const std::size_t end = std::min(from + kBlock, record.verdicts.size());
-    for (std::size_t place = from; place < end; ++place) {
-      Json& rest = block.emplace_back(verdict_document(record.verdicts[place]));
-      for (const char* key : kColumns) rest.erase(key);
-    }
-    texts.push_back(inside_script(pooled(std::move(block))));
-  }
+  texts.front() = inside_script(document);
   return texts;
 }
 
 /// As script elements that nothing executes: `data`, `block-0`, `block-1` and so on.
-std::string elements_of(const std::vector<std::string>& texts, std::size_t compress_from) {
+std::string elements_of(std::vector<std::string> texts, std::size_t compress_from) {
   std::size_t size = 0;
   for (const std::string& text : texts) size += text.size();
   const bool compressed = size >= compress_from;
+  if (compressed)
+    in_parallel(texts.size(), 1, [&](std::size_t i) { texts[i] = base64(gzip(texts[i])); });
   std::string result;
   for (std::size_t place = 0; place < texts.size(); ++place) {
     result += fmt::format("<script type=\"application/{}\" id=\"{}\">{}</script>\n",
                           compressed ? "gzip" : "json",
-                          place == 0 ? "data" : fmt::format("block-{}", place - 1),
-                          compressed ? base64(gzip(texts[place])) : texts[place]);
+                          place == 0 ? "data" : fmt::format("block-{}", place - 1), texts[place]);
   }
   return result;
 }
