@@ -258,23 +258,36 @@ std::vector<Expectation> read_expectations(const fs::path& root, const std::vect
   return rules;
 }
 
+namespace {
+
+/// Those that hold with this torch and in this environment: the same for every verdict.
+std::vector<Expectation> held(std::vector<Expectation> rules,
+                              const ExpectationConditions& conditions) {
+  std::erase_if(rules, [&](const Expectation& rule) {
+    const auto differs = [&](const auto& asked) {
+      const auto fact = conditions.environment.find(asked.first);
+      return fact == conditions.environment.end() || !glob_match(asked.second, fact->second);
+    };
+    return !version_matches(conditions.torch, rule.torch) ||
+           std::any_of(rule.environment.begin(), rule.environment.end(), differs);
+  });
+  return rules;
+}
+
+}  // namespace
+
 Expectations::Expectations(std::vector<Expectation> rules, ExpectationConditions conditions)
-    : rules_(std::move(rules)),
+    : rules_(held(std::move(rules), conditions)),
       met_{std::vector<bool>(rules_.size(), false), std::vector<bool>(rules_.size(), false)},
       conditions_(std::move(conditions)) {}
 
 bool Expectations::holds_here(const Expectation& rule, const std::string& path) const {
-  if (!version_matches(conditions_.torch, rule.torch)) return false;
   const auto own = conditions_.cpu_of_paths.find(path);
   const bool has_own = own != conditions_.cpu_of_paths.end();
   const std::string& level = has_own ? own->second.level : conditions_.cpu_level;
   const std::vector<std::string>& features =
       has_own ? own->second.features : conditions_.cpu_features;
   if (!rule.cpu_levels.empty() && !contains(rule.cpu_levels, level)) return false;
-  for (const auto& [name, glob] : rule.environment) {
-    const auto fact = conditions_.environment.find(name);
-    if (fact == conditions_.environment.end() || !glob_match(glob, fact->second)) return false;
-  }
   return std::all_of(rule.cpu_features.begin(), rule.cpu_features.end(), [&](std::string feature) {
     const bool wanted = !feature.starts_with('!');
     if (!wanted) feature.erase(0, 1);
