@@ -16,7 +16,8 @@ constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
 
 /// Builds a value as the library's parser does, but within bounds, and without looking for each key
 /// among those that its object has already: an object that keeps their order has no faster way, and
-/// a mebibyte of keys would take seconds.
+/// a mebibyte of keys would take seconds.  Members wait until their object ends, which then has
+/// room for them all: one that grows copies whatever it has, for its keys cannot be moved.
 class Builder {
  public:
   explicit Builder(const JsonBounds& bounds, bool keys_once)
@@ -36,17 +37,22 @@ class Builder {
   bool start_object(std::size_t) { return open(Json::object()); }
   bool start_array(std::size_t) { return open(Json::array()); }
   bool key(std::string& name) {
-    Members& members = *open_.back()->get_ptr<Json::object_t*>();
-    place_ = &members.emplace_back(std::move(name), Json()).second;
+    key_ = std::move(name);
     return true;
   }
   bool end_object() {
-    if (keys_once_) note_repeated(*open_.back()->get_ptr<Json::object_t*>());
-    open_.pop_back();
+    Open& ended = open_[depth_ - 1];
+    Members& members = *ended.container.get_ptr<Json::object_t*>();
+    members.reserve(ended.members.size());
+    for (auto& [name, value] : ended.members)
+      members.emplace_back(std::move(name), std::move(value));
+    ended.members.clear();
+    if (keys_once_) note_repeated(members);
+    close();
     return fault_.empty();
   }
   bool end_array() {
-    open_.pop_back();
+    close();
     return true;
   }
   template <class Exception>
@@ -57,23 +63,27 @@ class Builder {
  private:
   using Members = std::vector<std::pair<const std::string, Json>>;
 
+  /// A list or an object that has not ended.
+  struct Open {
+    Json container;
+    std::string key;  ///< that it has in its parent
+    std::vector<std::pair<std::string, Json>> members;
+  };
+
   bool refuse(std::string fault) {
     fault_ = std::move(fault);
     return false;
   }
 
   /// Puts a value where the next one belongs: the root, behind the last key, the end of a list.
-  Json* put(Json value) {
-    if (open_.empty()) {
+  void put(Json value) {
+    if (depth_ == 0) {
       root_ = std::move(value);
-      return &root_;
+    } else if (Open& parent = open_[depth_ - 1]; parent.container.is_object()) {
+      parent.members.emplace_back(std::move(key_), std::move(value));
+    } else {
+      parent.container.get_ptr<Json::array_t*>()->push_back(std::move(value));
     }
-    if (open_.back()->is_object()) {
-      *place_ = std::move(value);
-      return place_;
-    }
-    auto& list = *open_.back()->get_ptr<Json::array_t*>();
-    return &list.emplace_back(std::move(value));
   }
 
   bool add(Json value) {
@@ -84,12 +94,20 @@ class Builder {
   }
 
   bool open(Json container) {
-    if (open_.size() >= bounds_.depth)
-      return refuse(fmt::format("nested deeper than {}", bounds_.depth));
+    if (depth_ >= bounds_.depth) return refuse(fmt::format("nested deeper than {}", bounds_.depth));
     if (++values_ > bounds_.values)
       return refuse(fmt::format("more than {} values", grouped(bounds_.values)));
-    open_.push_back(put(std::move(container)));
+    if (depth_ == open_.size()) open_.emplace_back();
+    Open& begun = open_[depth_++];
+    begun.container = std::move(container);
+    begun.key = std::move(key_);
     return true;
+  }
+
+  void close() {
+    Open& ended = open_[--depth_];
+    key_ = std::move(ended.key);
+    put(std::move(ended.container));
   }
 
   void note_repeated(const Members& members) {
@@ -118,8 +136,9 @@ class Builder {
   JsonBounds bounds_;
   bool keys_once_;
   Json root_;
-  std::vector<Json*> open_;  ///< lists and objects around the next value; a parent stays as it is
-  Json* place_ = nullptr;    ///< of the value that follows the last key
+  std::vector<Open> open_;  ///< those around the next value are the first `depth_`
+  std::size_t depth_ = 0;
+  std::string key_;  ///< before the next value of an object
   std::size_t values_ = 0;
   std::string fault_;
 };

@@ -185,6 +185,7 @@ namespace {
 Json copy_of(const Json& root, const MatrixChoice& choice) {
   if (!root.is_object()) return root;
   Json result = Json::object();
+  result.get_ref<Json::object_t&>().reserve(root.size() + 1);  // one that grows copies all it has
   for (const auto& [key, value] : root.items()) {
     if (key == "matrix") continue;
     if (key != "sweep" || choice.call < 0 || !value.is_object()) {
