@@ -164,7 +164,7 @@ void Filter::edit(Node& node, bool excluded, const std::function<void(Term&, boo
     edit(child, excluded != (node.kind == Node::Kind::negation), change);
 }
 
-Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject) {
+Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject, Holds undecoded) {
   const auto known = [](bool value) { return value ? Holds::yes : Holds::no; };
   if (term.kind == "id") {
     // The device may be left out after a matrix.
@@ -196,23 +196,23 @@ Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject) {
     return known(any_matches(term.pattern, &words->second));
   }
   if (term.kind == "dtype")
-    return subject.dtypes == nullptr ? Holds::unknown
-                                     : known(any_matches(term.pattern, subject.dtypes));
-  if (subject.operators == nullptr) return Holds::unknown;
+    return subject.dtypes == nullptr ? undecoded : known(any_matches(term.pattern, subject.dtypes));
+  if (subject.operators == nullptr) return undecoded;
   return known(std::any_of(subject.operators->begin(), subject.operators->end(),
                            [&](const auto& name) { return operator_matches(term.pattern, name); }));
 }
 
 /// Kleene's logic: what is not known yet neither selects nor excludes.
-Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
+Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject, Holds undecoded) {
   const auto opposite = [](Holds value) {
     return static_cast<Holds>(static_cast<int>(Holds::yes) - static_cast<int>(value));
   };
   if (node.kind == Node::Kind::term) {
-    const Holds found = holds(node.term, subject);
-    return node.term.excludes ? opposite(found) : found;
+    if (!node.term.excludes) return holds(node.term, subject, undecoded);
+    return opposite(holds(node.term, subject, opposite(undecoded)));
   }
-  if (node.kind == Node::Kind::negation) return opposite(holds(node.children.front(), subject));
+  if (node.kind == Node::Kind::negation)
+    return opposite(holds(node.children.front(), subject, opposite(undecoded)));
   Holds all = Holds::yes, any = Holds::no;
   std::array<std::optional<Holds>, kKinds.size()> alternatives;  // of a list, by kind
   for (const Node& child : node.children) {
@@ -220,11 +220,13 @@ Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
                                 !child.term.excludes && child.term.kind != "word";
     if (is_alternative) {
       auto& best = alternatives[static_cast<std::size_t>(find_kind(child.term.kind) - &kKinds[0])];
-      if (best != Holds::yes) best = std::max(best.value_or(Holds::no), holds(child, subject));
+      if (best != Holds::yes)
+        best = std::max(best.value_or(Holds::no), holds(child, subject, undecoded));
     } else {
-      const Holds found = holds(child, subject);
+      const Holds found = holds(child, subject, undecoded);
       all = std::min(all, found);
       any = std::max(any, found);
+      if (found == (node.kind == Node::Kind::any ? Holds::yes : Holds::no)) return found;
     }
   }
   if (node.kind == Node::Kind::any) return any;
@@ -232,12 +234,12 @@ Filter::Holds Filter::holds(const Node& node, const FilterSubject& subject) {
   return all;
 }
 
-bool Filter::selects(const FilterSubject& subject) const {
-  if (level_ != nullptr && !level_->selects(subject)) return false;
+bool Filter::selects(const FilterSubject& subject, Holds undecoded) const {
+  if (level_ != nullptr && !level_->selects(subject, undecoded)) return false;
   if (only_ != nullptr &&
       !only_->contains(std::string(subject.instance.substr(0, subject.instance.rfind('@')))))
     return false;
-  return holds(root_, subject) != Holds::no;
+  return holds(root_, subject, undecoded) != Holds::no;
 }
 
 bool Filter::mentions(std::string_view kind) const {

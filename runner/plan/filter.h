@@ -89,7 +89,9 @@ class Filter {
   /// contains them, all of them together.
   void search_words(const std::function<bool(const std::string&)>& is_case);
 
-  bool selects(const FilterSubject& subject) const;
+  bool selects(const FilterSubject& subject) const { return selects(subject, Holds::unknown); }
+  /// Whether it does whatever decoding the case will tell: then nobody need decode it.
+  bool selects_anyway(const FilterSubject& subject) const { return selects(subject, Holds::no); }
   /// Whether any term is of that kind or looks there; of paths, whether one asks for some: what
   /// excludes paths leaves out of the default ones.
   bool mentions(std::string_view kind) const;
@@ -123,8 +125,11 @@ class Filter {
   static void edit(Node& node, bool excluded, const std::function<void(Term&, bool)>& change);
   static bool is_plain(const Node& node);
   static bool names_path(const Term& term);
-  static Holds holds(const Term& term, const FilterSubject& subject);
-  static Holds holds(const Node& node, const FilterSubject& subject);
+  /// `undecoded`: what is taken for the answer of a term that only a decoded case has; where the
+  /// term is excluded, the opposite of it.
+  static Holds holds(const Term& term, const FilterSubject& subject, Holds undecoded);
+  static Holds holds(const Node& node, const FilterSubject& subject, Holds undecoded);
+  bool selects(const FilterSubject& subject, Holds undecoded) const;
 
   Node root_;
   std::shared_ptr<const Filter> level_;

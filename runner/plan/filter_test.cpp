@@ -180,6 +180,29 @@ TEST_F(Filters, WhatIsNotKnownYetDecidesNoExpression) {
   EXPECT_FALSE(selects({"not (op:add or tag:silent)"}, subject));
 }
 
+TEST_F(Filters, OnlyWhatDecodingMayChangeNeedsIt) {
+  subject.path = "";
+  subject.operators = nullptr;
+  subject.dtypes = nullptr;
+  const auto anyway = [&](const std::vector<std::string>& terms) {
+    return Filter::parse(terms).value().selects_anyway(subject);
+  };
+  EXPECT_TRUE(anyway({"tag:silent"}));
+  EXPECT_TRUE(anyway({"tag:silent or op:mul"}));
+  EXPECT_TRUE(anyway({"not (path:inductor and not op:mul)"})) << "whichever path it will be";
+  EXPECT_TRUE(anyway({"not (tag:other and op:add)"}));
+  for (const std::vector<std::string>& terms :
+       std::vector<std::vector<std::string>>{{"op:add"},
+                                             {"!op:mul"},
+                                             {"!dtype:int8"},
+                                             {"tag:silent", "op:add"},
+                                             {"not (tag:silent and not op:add)"},
+                                             {"not (tag:silent and op:add)"}})
+    EXPECT_FALSE(anyway(terms)) << testing::PrintToString(terms);
+  const Filter of_level = Filter::parse({"op:add"}).value();
+  EXPECT_FALSE(Filter::parse({"tag:silent"}).value().within(of_level).selects_anyway(subject));
+}
+
 TEST_F(Filters, FaultsOfTheGrammarNameTheColumn) {
   const auto fault = [](const std::vector<std::string>& terms) {
     const auto filter = Filter::parse(terms);

@@ -269,30 +269,32 @@ std::vector<std::string> instance_ids(const PlanRequest& request) {
   return ids;
 }
 
-std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics) {
-  if (!of_verdicts(request.filter) && !request.filter.mentions(FilterSource::decoded))
-    return instance_ids(request);
-  std::vector<std::string> ids;
-  for (Selected& each : selected(request, diagnostics)) ids.push_back(std::move(each.id));
-  return ids;
-}
-
 namespace {
 
-/// What is selected of these files of the suite.
+/// What is selected of these files of the suite.  `ids_alone`: nobody reads what a case declares,
+/// which is then decoded only where the answer depends on it.
 std::vector<Selected> selected_of(std::span<const CaseFile> files, const PlanRequest& request,
-                                  Diagnostics& diagnostics) {
+                                  bool ids_alone, Diagnostics& diagnostics) {
   const Filter& filter = request.filter;
   const bool of_paths = of_verdicts(filter);
   std::vector<Selected> result;
   std::map<std::string, std::optional<Traits>> known;  // of one file; nothing: cannot be decoded
+  std::vector<std::string> tags;                       // of that file
   const CaseFile* known_file = nullptr;
   each_instance(
       request, files,
       [&](const CaseFile& file, const MatrixChoice& choice, const std::string& device,
           const std::string& id) {
-        if (known_file != &file) known.clear();
+        if (known_file != &file) {
+          known.clear();
+          tags = raw_tags(file);
+        }
         known_file = &file;
+        if (ids_alone && !of_paths && !file.file.root.contains("only") &&
+            filter.selects_anyway({file.id, id, "", device, &tags, nullptr, nullptr, nullptr})) {
+          result.push_back({id, &file, {}, {}});
+          return;
+        }
         const auto [found, is_new] = known.try_emplace(kinds_of(choice, device));
         if (is_new) {
           if (const auto decoded = decode(request, file, choice, device, diagnostics))
@@ -313,9 +315,7 @@ std::vector<Selected> selected_of(std::span<const CaseFile> files, const PlanReq
   return result;
 }
 
-}  // namespace
-
-std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics) {
+std::vector<Selected> select(const PlanRequest& request, bool ids_alone, Diagnostics& diagnostics) {
   // By parts of the suite, each of which a thread decodes; the order stays.
   constexpr std::size_t kFiles = 16;
   const std::span<const CaseFile> suite = *request.suite;
@@ -324,7 +324,7 @@ std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnost
   std::vector<Diagnostics> wrong(parts);
   in_parallel(parts, 2, [&](std::size_t i) {
     const auto files = suite.subspan(i * kFiles, std::min(kFiles, suite.size() - i * kFiles));
-    found[i] = selected_of(files, request, wrong[i]);
+    found[i] = selected_of(files, request, ids_alone, wrong[i]);
   });
   std::vector<Selected> result;
   for (std::size_t i = 0; i < parts; ++i) {
@@ -332,6 +332,20 @@ std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnost
     std::move(wrong[i].begin(), wrong[i].end(), std::back_inserter(diagnostics));
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics) {
+  if (!of_verdicts(request.filter) && !request.filter.mentions(FilterSource::decoded))
+    return instance_ids(request);
+  std::vector<std::string> ids;
+  for (Selected& each : select(request, true, diagnostics)) ids.push_back(std::move(each.id));
+  return ids;
+}
+
+std::vector<Selected> selected(const PlanRequest& request, Diagnostics& diagnostics) {
+  return select(request, false, diagnostics);
 }
 
 void visit_decoded(const PlanRequest& request,

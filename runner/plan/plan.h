@@ -94,7 +94,7 @@ std::vector<std::string> input_dtypes(const Case& declared);
 std::vector<std::string> instance_ids(const PlanRequest& request);
 
 /// The ids that the filter selects: of verdicts if it names paths or looks into a log, else of
-/// instances on any path. Decodes cases where the filter asks what only that tells, each
+/// instances on any path. Decodes cases where the answer depends on what only that tells, each
 /// once for choices of its matrix that differ in numbers alone, and keeps none.
 std::vector<std::string> selected_ids(const PlanRequest& request, Diagnostics& diagnostics);
 
