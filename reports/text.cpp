@@ -89,7 +89,15 @@ std::string clean(std::string_view raw) {
   const std::string text = valid_utf8(raw);
   std::string result;
   result.reserve(text.size());
+  const auto is_plain = [](char c) { return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t'; };
   for (std::size_t at = 0; at < text.size();) {
+    if (is_plain(text[at])) {  // most of it, which goes over in one piece
+      std::size_t end = at + 1;
+      while (end < text.size() && is_plain(text[end])) ++end;
+      result.append(text, at, end - at);
+      at = end;
+      continue;
+    }
     if (text[at] == '\x1b') {
       at = end_of_escape(text, at);
       continue;

@@ -137,14 +137,14 @@ std::string valid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) {
-      result += "\xef\xbf\xbd";
-      text.remove_prefix(1);
-    } else {
-      result += text.substr(0, length);
-      text.remove_prefix(length);
-    }
+    std::size_t valid = 0;  // so much goes over in one piece
+    for (std::size_t length = 1; valid < text.size() && length > 0; valid += length)
+      length = utf8_length(text.substr(valid));
+    result += text.substr(0, valid);
+    text.remove_prefix(valid);
+    if (text.empty()) break;
+    result += "\xef\xbf\xbd";
+    text.remove_prefix(1);
   }
   return result;
 }

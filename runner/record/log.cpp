@@ -21,6 +21,7 @@
 #include "base/files.h"
 #include "base/gzip.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "paths/path.h"
 #include "record/explanation.h"
@@ -67,11 +68,12 @@ std::string line_of(const Json& record) {
   return record.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-Json typed(std::string_view type, const Json& rest) {
-  Json record = {{"type", type}};
-  record.update(rest);
-  return record;
+/// The line of a record that says what it is before the rest, which is not empty.
+std::string line_of(std::string_view type, const Json& rest) {
+  return fmt::format("{{\"type\":\"{}\",{}", type, line_of(rest).substr(1));
 }
+
+std::string line_of(const Verdict& verdict) { return line_of("verdict", to_json(verdict)); }
 
 /// Of a log that is packed: bytes, and how many of them for each that is there.
 constexpr Unpacked kUnpacked = {kLogLimits.bytes, 200};
@@ -129,17 +131,22 @@ std::string fault_of_names(const Verdict& verdict) {
   return {};
 }
 
-/// Shows the records of a run that is known as a whole in the order in which a log has them.
-void each_record(const RunRecord& record, const std::function<void(const Json&)>& show) {
-  show(to_json(record.info));
+/// Shows the lines of a run that is known as a whole in the order in which a log has them, as long
+/// as `take` wants more.
+void each_whole_line(const RunRecord& record, const std::function<bool(const std::string&)>& take) {
+  if (!take(line_of(to_json(record.info)))) return;
   std::map<std::string, const Json*> environments;
   for (const auto& [name, values] : record.environment.items()) environments[name] = &values;
-  for (const auto& [name, values] : environments)
-    show({{"type", "environment"}, {"name", name}, {"values", *values}});
-  for (const Verdict& verdict : record.verdicts) show(typed("verdict", to_json(verdict)));
-  if (record.end) show(to_json(*record.end));
+  for (const auto& [name, values] : environments) {
+    if (!take(line_of(Json{{"type", "environment"}, {"name", name}, {"values", *values}}))) return;
+  }
   for (const Verdict& verdict : record.verdicts) {
-    if (!verdict.account.explained.is_null()) show(typed("explanation", verdict.account.explained));
+    if (!take(line_of(verdict))) return;
+  }
+  if (record.end && !take(line_of(to_json(*record.end)))) return;
+  for (const Verdict& verdict : record.verdicts) {
+    const Json& explained = verdict.account.explained;
+    if (!explained.is_null() && !take(line_of("explanation", explained))) return;
   }
 }
 
@@ -175,7 +182,7 @@ Result<RunLog> RunLog::create(const fs::path& directory, const RunInfo& info) {
   const fs::path unnamed = directory / fmt::format(".{}-{}", kFileName, ::getpid());
   Result<RunLog> log = open(unnamed, O_CREAT | O_TRUNC);
   if (!log) return log;
-  Result<void> done = log->append(to_json(info));
+  Result<void> done = log->append(line_of(to_json(info)));
   log->path_ = directory / kFileName;
   if (done && ::link(unnamed.c_str(), log->path_.c_str()) != 0) {
     const int why = errno;
@@ -211,13 +218,14 @@ Result<RunLog> RunLog::append_to(const fs::path& directory, const RunInfo& now) 
   Result<RunLog> log = reopen(directory);
   if (!log) return log;
   const Json resumed = {{"type", "resumed"}, {"version", now.version}, {"started", now.started}};
-  if (Result<void> done = log->append(resumed); !done) return tl::unexpected(done.error());
+  if (Result<void> done = log->append(line_of(resumed)); !done) return tl::unexpected(done.error());
   return log;
 }
 
 Result<RunLog> RunLog::to(int fd, const RunInfo& info) {
   Result<RunLog> log = RunLog(fd, "the output", 0);
-  if (Result<void> done = log->append(to_json(info)); !done) return tl::unexpected(done.error());
+  if (Result<void> done = log->append(line_of(to_json(info))); !done)
+    return tl::unexpected(done.error());
   return log;
 }
 
@@ -225,22 +233,33 @@ Result<void> RunLog::write(const fs::path& directory, const RunRecord& record) {
   Result<RunLog> log = create(directory, record.info);
   if (!log) return tl::unexpected(log.error());
   Result<void> done;
-  each_record(record, [&](const Json& each) {
-    if (done && each["type"] != "run") done = log->append(each);
+  bool begun = false;  // with the first line, which the log has
+  each_whole_line(record, [&](const std::string& line) {
+    if (std::exchange(begun, true)) done = log->append(line);
+    return done.has_value();
   });
   return done ? log->sync() : done;
 }
 
 Result<void> RunLog::environment(std::string_view name, const Json& values) {
-  return append({{"type", "environment"}, {"name", name}, {"values", values}});
+  return append(line_of(Json{{"type", "environment"}, {"name", name}, {"values", values}}));
 }
 
-Result<void> RunLog::verdict(const Verdict& verdict) {
-  return append(typed("verdict", to_json(verdict)));
+Result<void> RunLog::verdicts(std::span<const Verdict> verdicts) {
+  constexpr std::size_t kAtOnce = 512;  // lines that are held
+  std::vector<std::string> lines(std::min(kAtOnce, verdicts.size()));
+  for (; !verdicts.empty(); verdicts = verdicts.subspan(lines.size())) {
+    lines.resize(std::min(lines.size(), verdicts.size()));
+    in_parallel(lines.size(), 16, [&](std::size_t i) { lines[i] = line_of(verdicts[i]); });
+    for (const std::string& line : lines) {
+      if (Result<void> written = append(line); !written) return written;
+    }
+  }
+  return {};
 }
 
 Result<void> RunLog::end(const RunEnd& end) {
-  if (Result<void> written = append(to_json(end)); !written) return written;
+  if (Result<void> written = append(line_of(to_json(end))); !written) return written;
   return sync();
 }
 
@@ -253,14 +272,13 @@ Result<void> RunLog::sync() {
 }
 
 Result<void> RunLog::explanation(const Json& explanation) {
-  return append(typed("explanation", explanation));
+  return append(line_of("explanation", explanation));
 }
 
-Result<void> RunLog::append(const Json& record) {
+Result<void> RunLog::append(const std::string& line) {
   if (torn_) {
     if (Result<void> done = cut(); !done) return done;
   }
-  const std::string line = line_of(record);
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t count = ::write(fd_, rest.data(), rest.size());
@@ -287,16 +305,16 @@ Result<void> RunLog::cut() {
 
 std::string log_text(const RunRecord& record) {
   std::string text;
-  each_record(record, [&](const Json& each) { text += line_of(each); });
+  each_whole_line(record, [&](const std::string& line) {
+    text += line;
+    return true;
+  });
   return text;
 }
 
 void each_line(const RunRecord& record, const std::function<bool(std::string_view)>& take) {
-  bool more = true;
-  each_record(record, [&](const Json& each) {
-    if (!more) return;
-    const std::string line = line_of(each);
-    more = take(std::string_view(line).substr(0, line.size() - 1));
+  each_whole_line(record, [&](const std::string& line) {
+    return take(std::string_view(line).substr(0, line.size() - 1));
   });
 }
 

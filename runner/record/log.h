@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/lines.h"
@@ -59,7 +61,9 @@ class RunLog {
   /// What a worker, or "machine", says of itself.  A later record of the same name replaces it.
   Result<void> environment(std::string_view name, const nlohmann::ordered_json& values);
   /// Each id once between two resumptions; a later record with the same id replaces it.
-  Result<void> verdict(const Verdict& verdict);
+  Result<void> verdict(const Verdict& verdict) { return verdicts({&verdict, 1}); }
+  /// Several in their order, made on all cores and written one at a time.
+  Result<void> verdicts(std::span<const Verdict> verdicts);
   /// Also brings everything to the disk.
   Result<void> end(const RunEnd& end);
   /// Of a verdict that the log has; also after the end (record/explanation.h).
@@ -71,7 +75,7 @@ class RunLog {
   RunLog(int fd, std::filesystem::path path, std::uint64_t size)
       : fd_(fd), path_(std::move(path)), size_(size) {}
   static Result<RunLog> open(std::filesystem::path path, int flags);
-  Result<void> append(const nlohmann::ordered_json& record);
+  Result<void> append(const std::string& line);
   Result<void> cut();
   Result<void> sync();  ///< brings everything to the disk
 

@@ -109,37 +109,42 @@ void RunInProgress::begin() {
   tell_of_workers();
 }
 
-void RunInProgress::judged(Verdict verdict, bool is_new) {
-  const std::size_t index = verdict.facts.index;
-  const PlanItem& item = plan_.items[index];
-  verdict.facts.index = item.place;
-  expectations_.apply(verdict.facts, verdict.found, plan_.instances[item.instance].declared->id,
-                      verdict.account);
-  waive_front_end(verdict.found, plan_.paths[item.path], verdict.account);
-  if (is_new && written_) written_ = log_.verdict(verdict);
-  if (coverage_) coverage_->add(verdict);
-  if (is_new && verdict.fails(settings_.strict)) ++failures_;
-  in_order_.put(index, std::move(verdict));
+void RunInProgress::judged(std::vector<Verdict> verdicts, bool is_new) {
+  std::vector<std::size_t> items;
+  for (Verdict& verdict : verdicts) {
+    const PlanItem& item = plan_.items[items.emplace_back(verdict.facts.index)];
+    verdict.facts.index = item.place;
+    expectations_.apply(verdict.facts, verdict.found, plan_.instances[item.instance].declared->id,
+                        verdict.account);
+    waive_front_end(verdict.found, plan_.paths[item.path], verdict.account);
+  }
+  if (is_new && written_) written_ = log_.verdicts(verdicts);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (coverage_) coverage_->add(verdicts[i]);
+    if (is_new && verdicts[i].fails(settings_.strict)) ++failures_;
+    in_order_.put(items[i], std::move(verdicts[i]));
+  }
 }
 
 void RunInProgress::take_over_known() {
+  std::vector<Verdict> resumed, reused;
   for (Verdict verdict : settings_.resumed ? settings_.resumed->verdicts : std::vector<Verdict>{}) {
     const auto item = find_item(plan_, verdict.facts);
     if (!item) continue;
     verdict.facts.index = *item;
-    known_[verdict.facts.index] = true;
-    judged(std::move(verdict), false);
+    known_[*item] = true;
+    resumed.push_back(std::move(verdict));
   }
+  judged(std::move(resumed), false);
   for (std::size_t i = 0; settings_.cache && i < plan_.items.size(); ++i) {
-    const Verdict* found = known_[i] || settings_.cache_keys[i].empty()
-                               ? nullptr
-                               : settings_.cache->find(settings_.cache_keys[i]);
-    if (found == nullptr || found->facts.id != plan_.items[i].id) continue;
-    Verdict verdict = with_repro(*found);
-    verdict.facts.index = i;
+    if (known_[i] || settings_.cache_keys[i].empty()) continue;
+    auto found = settings_.cache->take(settings_.cache_keys[i]);
+    if (!found || found->facts.id != plan_.items[i].id) continue;
+    found->facts.index = i;
     known_[i] = true;
-    judged(std::move(verdict), true);
+    reused.push_back(with_repro(std::move(*found)));
   }
+  judged(std::move(reused), true);
 }
 
 Verdict RunInProgress::with_repro(Verdict verdict) const {
@@ -154,7 +159,9 @@ void RunInProgress::take(Verdict verdict) {
                                                settings_.info.started);
     if (!written) reporter_.note(written.error().message);
   }
-  judged(with_repro(std::move(verdict)), true);
+  std::vector<Verdict> one;
+  one.push_back(with_repro(std::move(verdict)));
+  judged(std::move(one), true);
 }
 
 bool RunInProgress::would_fail(Verdict verdict) const {

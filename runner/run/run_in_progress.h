@@ -60,7 +60,8 @@ class RunInProgress {
   void tell_of_workers();
   /// A verdict that was made now.
   void take(Verdict verdict);
-  void judged(Verdict verdict, bool is_new);
+  /// Verdicts whose index is that of their item; they are written where they are new.
+  void judged(std::vector<Verdict> verdicts, bool is_new);
   Verdict with_repro(Verdict verdict) const;
   /// Whether it would fail the run, given the expectations.
   bool would_fail(Verdict verdict) const;

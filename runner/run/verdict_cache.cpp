@@ -3,12 +3,42 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <string_view>
+#include <vector>
 
+#include "base/bounded_json.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "verdict/contradiction.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;
+namespace {
+
+struct Kept {
+  std::string key;
+  Verdict verdict;
+};
+
+/// What a line keeps; nothing where it is not what `keep` writes.
+std::optional<Kept> kept_in(std::string_view line) {
+  constexpr std::size_t kDeepest = 64;
+  const auto json = parse_bounded_json(line, {line.size(), kDeepest, line.size()});
+  if (!json || !json->is_object()) return std::nullopt;
+  const auto key = json->find("key"), started = json->find("started"),
+             verdict = json->find("verdict");
+  for (const auto& each : {key, started, verdict}) {
+    if (each == json->end()) return std::nullopt;
+  }
+  if (!key->is_string() || !started->is_string()) return std::nullopt;
+  auto read = verdict_from_json(*verdict);
+  if (!read || !contradiction(*read).empty()) return std::nullopt;
+  read->origin.reused = started->get<std::string>();
+  return Kept{key->get<std::string>(), std::move(*read)};
+}
+
+}  // namespace
+
 Result<VerdictCache> VerdictCache::open(const fs::path& folder, const std::string& setting) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -18,22 +48,19 @@ Result<VerdictCache> VerdictCache::open(const fs::path& folder, const std::strin
   VerdictCache cache;
   cache.file_ = folder / (setting + ".jsonl");
   std::ifstream file(cache.file_);
-  for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("verdict") || !json.value("key", Json()).is_string() ||
-        !json.value("started", Json()).is_string())
-      continue;
-    auto verdict = verdict_from_json(json["verdict"]);
-    if (!verdict || !contradiction(*verdict).empty()) continue;
-    verdict->origin.reused = json["started"].get<std::string>();
-    cache.verdicts_.insert_or_assign(json["key"].get<std::string>(), std::move(*verdict));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  std::vector<std::optional<Kept>> kept(lines.size());
+  in_parallel(lines.size(), 16, [&](std::size_t i) { kept[i] = kept_in(lines[i]); });
+  for (std::optional<Kept>& each : kept) {
+    if (each) cache.verdicts_.insert_or_assign(std::move(each->key), std::move(each->verdict));
   }
   return cache;
 }
 
-const Verdict* VerdictCache::find(const std::string& key) const {
-  const auto found = verdicts_.find(key);
-  return found == verdicts_.end() ? nullptr : &found->second;
+std::optional<Verdict> VerdictCache::take(const std::string& key) {
+  auto node = verdicts_.extract(key);
+  return node ? std::optional(std::move(node.mapped())) : std::nullopt;
 }
 
 Result<void> VerdictCache::keep(const std::string& key, const Verdict& verdict,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,9 +19,9 @@ class VerdictCache {
   /// `setting` is a digest.  The folder is made; an error where that cannot be.
   static Result<VerdictCache> open(const std::filesystem::path& folder, const std::string& setting);
 
-  /// The verdict that was kept under the key, with `reused` saying when the run began that made it;
-  /// nullptr if there is none.
-  const Verdict* find(const std::string& key) const;
+  /// Takes out the verdict that was kept under the key, with `reused` saying when the run began
+  /// that made it; nothing if there is none.
+  std::optional<Verdict> take(const std::string& key);
   /// Keeps a verdict that is worth_keeping. An error if it cannot be written. After that nothing is
   /// kept, and no further error is given.
   Result<void> keep(const std::string& key, const Verdict& verdict, const std::string& started);

@@ -38,17 +38,17 @@ class VerdictCaches : public testing::Test {
 };
 
 TEST_F(VerdictCaches, GiveBackWhatWasKept) {
-  EXPECT_EQ(open().find("k"), nullptr);
+  EXPECT_FALSE(open().take("k"));
   ASSERT_TRUE(open().keep("k", conforming(), "2026-11-21T10:00:00Z"));
-  const VerdictCache cache = open();
-  const Verdict* found = cache.find("k");
-  ASSERT_NE(found, nullptr);
+  VerdictCache cache = open();
+  const auto found = cache.take("k");
+  ASSERT_TRUE(found);
   EXPECT_EQ(found->facts.id, "a@cpu/inductor");
   EXPECT_EQ(found->origin.reused, "2026-11-21T10:00:00Z");
   EXPECT_EQ(found->account.standing, Standing::new_);  // expectations are asked anew
   EXPECT_EQ(found->origin.seconds, 0);
-  EXPECT_EQ(cache.find("other"), nullptr);
-  EXPECT_EQ(open("another-torch").find("k"), nullptr);
+  EXPECT_FALSE(cache.take("other"));
+  EXPECT_FALSE(open("another-torch").take("k"));
 }
 
 TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
@@ -59,11 +59,11 @@ TEST_F(VerdictCaches, TakeTheLastAndNoHalfLine) {
   const fs::path file = folder_ / "s.jsonl";
   std::string text = *read_file(file);
   ASSERT_TRUE(write_file(file, text + text.substr(0, text.size() / 4)));
-  EXPECT_EQ(open().find("k")->found.reason, "later");
+  EXPECT_EQ(open().take("k")->found.reason, "later");
   // Nor one that somebody has written anew in part.
   const std::size_t place = text.rfind("\"conform\"");
   ASSERT_TRUE(write_file(file, text.replace(place, 9, "\"crash\"")));
-  EXPECT_EQ(open().find("k")->found.reason, "");
+  EXPECT_EQ(open().take("k")->found.reason, "");
 }
 
 TEST_F(VerdictCaches, SayOnceThatNothingCanBeWritten) {

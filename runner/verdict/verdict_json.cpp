@@ -28,19 +28,22 @@ concept Record = Is<T, RaisedError> || Is<T, HeatMap> || Is<T, DifferenceClasses
 
 class Writer {
  public:
-  explicit Writer(Json& json) : json_(json) {}
+  /// `room`: for how many members; an object that grows copies whatever it has.
+  Writer(Json& json, std::size_t room) : object_(json.get_ref<Json::object_t&>()) {
+    object_.reserve(room);
+  }
 
   template <class T>
   void operator()(const char* key, const T& value, const T& initial = {}) {
-    if (!(value == initial)) json_[key] = encode(value);
+    if (!(value == initial)) always(key, value);
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) {
-    if (value) json_[key] = encode(*value);
+    if (value) always(key, *value);
   }
   template <class T>
   void always(const char* key, const T& value) {
-    json_[key] = encode(value);
+    object_.emplace_back(key, encode(value));  // each key comes once: nobody need look for it
   }
 
  private:
@@ -84,7 +87,7 @@ class Writer {
   template <Record T>
   static Json encode(const T& value);
 
-  Json& json_;
+  Json::object_t& object_;
 };
 
 class VerdictReader {
@@ -423,7 +426,7 @@ void members(Visitor& visit, T& verdict) {
 template <Record T>
 Json Writer::encode(const T& value) {
   Json json = Json::object();
-  Writer writer(json);
+  Writer writer(json, 16);
   members(writer, value);
   return json;
 }
@@ -440,7 +443,7 @@ void VerdictReader::read(const std::string& key, const Json& json, T& value) {
 
 Json to_json(const Verdict& verdict) {
   Json json = Json::object();
-  Writer writer(json);
+  Writer writer(json, 64);
   members(writer, verdict);
   return json;
 }
