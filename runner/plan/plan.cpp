@@ -129,6 +129,17 @@ std::string kinds_of(const MatrixChoice& choice, const std::string& device) {
   return kinds;
 }
 
+/// What `make` makes of the parts of a suite, each of which a thread takes; in their order.
+template <class Made, class Make>
+std::vector<Made> by_parts(std::span<const CaseFile> suite, const Make& make) {
+  constexpr std::size_t kFiles = 16;
+  std::vector<Made> made((suite.size() + kFiles - 1) / kFiles);
+  in_parallel(made.size(), 2, [&](std::size_t i) {
+    made[i] = make(suite.subspan(i * kFiles, std::min(kFiles, suite.size() - i * kFiles)));
+  });
+  return made;
+}
+
 /// What follows from the order of the items.
 void number_items(Plan& plan) {
   std::vector<std::string_view> ids;
@@ -154,44 +165,72 @@ bool names_paths(const Filter& filter) {
   return filter.mentions("path") || filter.asks_for(FilterSource::log);
 }
 
+namespace {
+
+/// The instances and items of these files of the suite.
+struct Part {
+  std::vector<Instance> instances;
+  std::vector<PlanItem> items;  ///< their instances are places in this part
+  Diagnostics wrong;
+};
+
+Part part_of(std::span<const CaseFile> files, const PlanRequest& request) {
+  Part part;
+  const Registry* registry = request.context.registry;
+  const std::string torch = registry == nullptr ? "" : registry->torch();
+  each_instance(
+      request, files,
+      [&](const CaseFile& file, const MatrixChoice& choice, const std::string& device,
+          const std::string& id) {
+        auto decoded = decode(request, file, choice, device, part.wrong);
+        if (!decoded || !devices_take(decoded->only_devices, device)) return;
+        const Traits traits = traits_of(*decoded);
+        Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
+        std::optional<Needs> needs;
+        const auto decode_on = [&](const std::string& other) {
+          if (other.empty() || other == device) return;
+          const auto [found, is_new] = instance.on_devices.try_emplace(other);
+          if (!is_new) return;
+          auto there = decode(request, file, choice, other, part.wrong);
+          if (there && devices_take(there->only_devices, other))
+            found->second = std::make_shared<const Case>(std::move(*there));
+        };
+        each_path(request, file.id, traits, device, id,
+                  [&](std::size_t path, std::string verdict_id) {
+                    PlanItem& item = part.items.emplace_back(
+                        PlanItem{part.instances.size(), path, std::move(verdict_id)});
+                    ++instance.items;
+                    decode_on(request.paths[path].reference.device);
+                    const Declarations& says = request.paths[path].declarations;
+                    if (says.unsupported.empty() && says.tolerances.empty()) return;
+                    if (!needs) needs = needs_of(*instance.declared, device, registry);
+                    item.declared = declared_of(request.paths[path], *needs, torch);
+                    if (request.ignore_declared) item.declared.unsupported.clear();
+                  });
+        const bool taken =
+            instance.items > 0 || (request.pathless && !of_verdicts(request.filter) &&
+                                   takes_instance(request.filter, file.id, traits, device, id));
+        if (taken) part.instances.push_back(std::move(instance));
+      });
+  return part;
+}
+
+}  // namespace
+
 Plan make_plan(const PlanRequest& request, Diagnostics& diagnostics) {
   Plan plan;
   plan.paths = request.paths;
   plan.devices = request.devices;
-  const Registry* registry = request.context.registry;
-  const std::string torch = registry == nullptr ? "" : registry->torch();
-  for (const Path& path : plan.paths) check_declarations(path, {}, registry, diagnostics);
-  each_instance(request, [&](const CaseFile& file, const MatrixChoice& choice,
-                             const std::string& device, const std::string& id) {
-    auto decoded = decode(request, file, choice, device, diagnostics);
-    if (!decoded || !devices_take(decoded->only_devices, device)) return;
-    const Traits traits = traits_of(*decoded);
-    Instance instance{id, device, std::make_shared<const Case>(std::move(*decoded)), 0, 0};
-    std::optional<Needs> needs;
-    const auto decode_on = [&](const std::string& other) {
-      if (other.empty() || other == device) return;
-      const auto [found, is_new] = instance.on_devices.try_emplace(other);
-      if (!is_new) return;
-      auto there = decode(request, file, choice, other, diagnostics);
-      if (there && devices_take(there->only_devices, other))
-        found->second = std::make_shared<const Case>(std::move(*there));
-    };
-    each_path(request, file.id, traits, device, id, [&](std::size_t path, std::string verdict_id) {
-      PlanItem& item =
-          plan.items.emplace_back(PlanItem{plan.instances.size(), path, std::move(verdict_id)});
-      ++instance.items;
-      decode_on(plan.paths[path].reference.device);
-      const Declarations& says = plan.paths[path].declarations;
-      if (says.unsupported.empty() && says.tolerances.empty()) return;
-      if (!needs) needs = needs_of(*instance.declared, device, registry);
-      item.declared = declared_of(plan.paths[path], *needs, torch);
-      if (request.ignore_declared) item.declared.unsupported.clear();
-    });
-    const bool taken =
-        instance.items > 0 || (request.pathless && !of_verdicts(request.filter) &&
-                               takes_instance(request.filter, file.id, traits, device, id));
-    if (taken) plan.instances.push_back(std::move(instance));
-  });
+  for (const Path& path : plan.paths)
+    check_declarations(path, {}, request.context.registry, diagnostics);
+  for (Part& part : by_parts<Part>(*request.suite, [&](std::span<const CaseFile> files) {
+         return part_of(files, request);
+       })) {
+    for (PlanItem& item : part.items) item.instance += plan.instances.size();
+    std::move(part.instances.begin(), part.instances.end(), std::back_inserter(plan.instances));
+    std::move(part.items.begin(), part.items.end(), std::back_inserter(plan.items));
+    std::move(part.wrong.begin(), part.wrong.end(), std::back_inserter(diagnostics));
+  }
   if (!request.alone) gather(plan);
   share(plan, request.alone);
   number_items(plan);
@@ -316,20 +355,18 @@ std::vector<Selected> selected_of(std::span<const CaseFile> files, const PlanReq
 }
 
 std::vector<Selected> select(const PlanRequest& request, bool ids_alone, Diagnostics& diagnostics) {
-  // By parts of the suite, each of which a thread decodes; the order stays.
-  constexpr std::size_t kFiles = 16;
-  const std::span<const CaseFile> suite = *request.suite;
-  const std::size_t parts = (suite.size() + kFiles - 1) / kFiles;
-  std::vector<std::vector<Selected>> found(parts);
-  std::vector<Diagnostics> wrong(parts);
-  in_parallel(parts, 2, [&](std::size_t i) {
-    const auto files = suite.subspan(i * kFiles, std::min(kFiles, suite.size() - i * kFiles));
-    found[i] = selected_of(files, request, ids_alone, wrong[i]);
-  });
+  struct Found {
+    std::vector<Selected> selected;
+    Diagnostics wrong;
+  };
   std::vector<Selected> result;
-  for (std::size_t i = 0; i < parts; ++i) {
-    std::move(found[i].begin(), found[i].end(), std::back_inserter(result));
-    std::move(wrong[i].begin(), wrong[i].end(), std::back_inserter(diagnostics));
+  for (Found& found : by_parts<Found>(*request.suite, [&](std::span<const CaseFile> files) {
+         Found part;
+         part.selected = selected_of(files, request, ids_alone, part.wrong);
+         return part;
+       })) {
+    std::move(found.selected.begin(), found.selected.end(), std::back_inserter(result));
+    std::move(found.wrong.begin(), found.wrong.end(), std::back_inserter(diagnostics));
   }
   return result;
 }
