@@ -1,5 +1,6 @@
 #include "commands/artefacts.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <utility>
@@ -23,6 +24,9 @@ Result<void> write_reports(const RunRecord& record, const fs::path& directory, b
     if (!format.has_content(record)) continue;
     for (const std::string& name : format.files) files.emplace_back(&format, directory / name);
   }
+  // The page takes longest: begun first, it is there with the others.
+  std::stable_partition(files.begin(), files.end(),
+                        [](const auto& each) { return each.second.extension() == ".html"; });
   std::vector<Result<void>> written(files.size());
   in_parallel(files.size(), 1, [&](std::size_t i) {
     const auto& [format, file] = files[i];
