@@ -96,23 +96,6 @@ function classifyAll(strict) {
   ordered.clear();
 }
 
-/** What words of the filter search. */
-function haystackOf(verdict) {
-  verdict.haystack ??= tidy(
-    [
-      verdict.id,
-      verdict.title,
-      verdict.reason,
-      verdict.errors,
-      verdict.expectation?.reason,
-      ...(verdict.fingerprints ?? []),
-    ]
-      .filter(Boolean)
-      .join("\n"),
-  ).toLowerCase();
-  return verdict.haystack;
-}
-
 /** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part,
  *  too. */
 function operatorNames(name) {

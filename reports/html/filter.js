@@ -131,27 +131,48 @@ function termOf(word) {
   return { kind, excludes, holds: predicate(kind, pattern) };
 }
 
+// Many verdicts share a title or a reason.
+const lowered = new Map();
+/** A text as words of the filter search it. */
+function searched(text) {
+  if (!lowered.has(text)) lowered.set(text, tidy(text).toLowerCase());
+  return lowered.get(text);
+}
+
+/** The same test, made once for each of few values that many verdicts have. */
+function once(test) {
+  const known = new Map();
+  return (value) => {
+    if (!known.has(value)) known.set(value, Boolean(value) && test(value));
+    return known.get(value);
+  };
+}
+
 function predicate(kind, pattern) {
   const needle = pattern.toLowerCase();
-  if (kind === "word") return (v) => haystackOf(v).includes(needle);
-  if (kind === "reason" && !/[*?]/.test(pattern))
-    return (v) => keys.reason(v).some((text) => text?.toLowerCase().includes(needle));
   const matches = glob(pattern);
+  const has = once((text) => searched(text).includes(needle));
+  if (kind === "word")
+    return (v) =>
+      v.id.toLowerCase().includes(needle) ||
+      has(v.title) ||
+      has(v.reason) ||
+      has(v.errors) ||
+      has(v.expectation?.reason) ||
+      (v.fingerprints ?? none).some(has);
+  if (kind === "reason" && !/[*?]/.test(pattern)) return (v) => keys.reason(v).some(has);
   if (kind === "device" && !pattern.includes(":"))
     return (v) => matches.test(v.device.split(":")[0]);
   if (kind === "id") {
-    const at = (text) => (/\[/.test(pattern) ? text.slice(0, text.lastIndexOf("@")) : ""); // the device may be left out after a matrix
-    return (v) =>
-      [v.instance, v.instance.split(/[[@]/)[0], at(v.instance)].some(
-        (id) => id && matches.test(id),
-      ) ||
-      (/@[^/]*\//.test(pattern) && matches.test(v.id));
+    const hasMatrix = pattern.includes("["); // then the device may be left out
+    const hasPath = /@[^/]*\//.test(pattern);
+    return ({ id, instance }) =>
+      matches.test(instance) ||
+      matches.test(instance.split(/[[@]/, 1)[0]) ||
+      (hasMatrix && matches.test(instance.slice(0, instance.lastIndexOf("@")))) ||
+      (hasPath && matches.test(id));
   }
-  const known = new Map(); // few values, many verdicts
-  const holds = (value) => {
-    if (!known.has(value)) known.set(value, Boolean(value) && matches.test(value));
-    return known.get(value);
-  };
+  const holds = once((value) => matches.test(value));
   return (v) => keys[kind](v).some(holds);
 }
 
