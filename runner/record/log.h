@@ -15,12 +15,12 @@
 namespace lockstep {
 
 /// What a log may have, which may come from anybody (docs/reference/log.md, "Limits").  A run of
-/// everything on every path has a tenth of it.
+/// everything on every path has a twentieth of it.
 struct LogLimits {
-  std::size_t bytes = std::size_t{512} << 20;  ///< of a log; of an archive's once unpacked
-  std::size_t line = 16 << 20;                 ///< bytes of a record
-  std::size_t values = 1 << 18;                ///< of a record
-  std::size_t records = 1'000'000;
+  std::size_t bytes = std::size_t{4} << 30;  ///< of a log; of an archive's once unpacked
+  std::size_t line = 16 << 20;               ///< bytes of a record
+  std::size_t values = 1 << 18;              ///< of a record
+  std::size_t records = 2'000'000;
   std::size_t paths = 256;         ///< of a run, and of its verdicts
   std::size_t layers = 32;         ///< paths that stand on each other
   std::size_t environments = 256;  ///< names of environment records
