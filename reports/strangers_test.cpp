@@ -146,7 +146,7 @@ TEST_P(Strangers, TextActsNowhereInARun) {
   ASSERT_FALSE(run.verdicts.empty());
   expect_harmless("console", console_of(run, false));
   expect_harmless("junit", junit(run, true));
-  expect_harmless("page", html(run, "", SIZE_MAX));
+  expect_harmless("page", html(run, "", {SIZE_MAX}));
   expect_harmless("summary", summary(run, true));
   const std::string annotations = github_annotations(run, true);
   EXPECT_FALSE(annotations.empty());

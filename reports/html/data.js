@@ -1,7 +1,7 @@
 // The run, what a verdict does to it, and the filter.  Nothing here touches the page.
 
 /** What a script element holds: JSON, or JSON that is compressed because there is much of it
- *  (html.cpp). */
+ *  (page_data.cpp). */
 async function decode(id) {
   const { type, textContent } = document.getElementById(id);
   if (type === "application/json") return JSON.parse(textContent);
@@ -15,18 +15,71 @@ async function decode(id) {
 
 const run = await decode("data");
 
-// What lists and filters read of the verdicts; the rest of one is decoded when it is looked at.
-run.verdicts = Array.from({ length: run.count }, (_, place) => ({ place }));
-for (const [key, { values, places }] of [
-  ...Object.entries(run.columns),
-  ...Object.entries(run.derived),
-]) {
-  run.verdicts.forEach((verdict, place) => {
-    verdict[key] = values[places[place]];
+// What lists and filters read of the verdicts that are loaded; the rest of one is decoded when it
+// is looked at.  Counts of the run are never made of them: a long one stands in parts.
+run.verdicts = [];
+let parts = 0; // that are loaded
+
+/** A verdict as a row of the columns of its part. A million objects that own all their values would
+ *  take the browser's memory. */
+class Row {
+  constructor(columns, row, place) {
+    this.columns = columns;
+    this.row = row;
+    this.place = place;
+    this.kind = "";
+    this.rank = 0;
+    this.height = 0; // in a grid so wide
+    this.heightIn = -1;
+  }
+}
+
+const columnKeys = [];
+/** Gives rows a key; a part may have one that those before it do not have. */
+function addColumn(key) {
+  const column = columnKeys.push(key) - 1;
+  Object.defineProperty(Row.prototype, key, {
+    get() {
+      const { values, places } = this.columns[column] ?? noColumn;
+      return values[places[this.row]];
+    },
   });
 }
-delete run.columns;
-delete run.derived;
+const noColumn = { values: [], places: [] };
+
+/** Takes the verdicts of the next part. */
+function take({ columns, derived, diverging }) {
+  const all = { ...columns, ...derived };
+  for (const key of Object.keys(all)) if (!columnKeys.includes(key)) addColumn(key);
+  const ofPart = columnKeys.map((key) => all[key]);
+  const count = run.parts[parts++];
+  const verdicts = Array.from(
+    { length: count },
+    (_, row) => new Row(ofPart, row, run.verdicts.length + row),
+  );
+  rank(verdicts);
+  run.verdicts = run.verdicts.concat(verdicts);
+  Object.assign(run.diverging, diverging);
+  ordered.clear();
+  instances.clear();
+}
+
+const unloaded = () => run.count - run.verdicts.length;
+
+let loading = Promise.resolve();
+/** Loads part after part until there is `enough`, or all is there; `progress` is called before
+ *  each. */
+function load(enough, progress) {
+  loading = loading.then(async () => {
+    while (unloaded() > 0 && !enough()) {
+      progress();
+      take(await decode(`part-${parts}`));
+    }
+  });
+  return loading;
+}
+
+const verdictOf = (id) => run.verdicts.find((verdict) => verdict.id === id);
 
 const blocks = new Map();
 
@@ -43,7 +96,8 @@ async function readBlock(number) {
 async function whole(verdict) {
   const number = Math.floor(verdict.place / run.block);
   if (!blocks.has(number)) blocks.set(number, readBlock(number));
-  return { ...verdict, ...(await blocks.get(number))[verdict.place % run.block] };
+  const listed = Object.fromEntries(columnKeys.map((key) => [key, verdict[key]]));
+  return { ...verdict, ...listed, ...(await blocks.get(number))[verdict.place % run.block] };
 }
 
 /** What is shown of strings from the run: no terminal sequences, nothing invisible or
@@ -59,12 +113,12 @@ function tidy(value) {
     .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-// The tables of statuses and standings, and the scale of grades, strictest first (html.cpp).
+// The tables of statuses and standings, and the scale of grades, strictest first (page_data.cpp).
 const statuses = new Map(run.statuses.map((status, order) => [status.name, { ...status, order }]));
 const standings = new Map(run.standings.map((standing) => [standing.name, standing]));
 const { grades } = run;
 
-// Kinds of verdict as the console counts them, worst first (html.cpp).
+// Kinds of verdict as the console counts them, worst first (page_data.cpp).
 const { kinds } = run;
 const kindOf = new Map(kinds.map((kind, order) => [kind.name, { ...kind, order }]));
 
@@ -82,19 +136,33 @@ function glyphOf(verdict) {
   return isError ? "!" : kindOf.get(verdict.kind).glyph;
 }
 
-let classified = null;
+let strictly = null;
 
-/** Gives every verdict its kind and its rank, worst first; `totals` counts them. */
-function classifyAll(strict) {
-  if (classified === strict) return;
-  classified = strict;
-  for (const verdict of run.verdicts) {
-    verdict.kind = classify(verdict, strict);
+/** Gives verdicts their kind and their rank, worst first. */
+function rank(verdicts) {
+  for (const verdict of verdicts) {
+    verdict.kind = classify(verdict, strictly);
     verdict.rank = 100 * kindOf.get(verdict.kind).order + statuses.get(verdict.status).order;
   }
-  totals = countAll();
-  ordered.clear();
 }
+
+/** Ranks all verdicts so strictly; `totals` counts those of the whole run (page_data.cpp). */
+function classifyAll(strict) {
+  if (strictly === strict) return;
+  strictly = strict;
+  rank(run.verdicts);
+  ordered.clear();
+  const { kind, status, path, conforming } = run.totals[Number(strict)];
+  totals = {
+    kind: new Map(Object.entries(kind)),
+    status: new Map(Object.entries(status)),
+    path: new Map(
+      Object.entries(path).map(([name, kinds]) => [name, new Map(Object.entries(kinds))]),
+    ),
+    conforming: new Map(Object.entries(conforming)),
+  };
+}
+let totals = null;
 
 /** aten::add.Tensor is meant by add, add.Tensor and aten::add; a public function by its last part,
  *  too. */
@@ -116,37 +184,6 @@ function toleratedText({ tolerated: item }) {
   ].filter(Boolean);
   return `${item.name}: ${grouped(item.differing)} of ${grouped(item.elements)} elements differ${sizes.length ? `, by up to ${sizes.join(", ")}` : ""}; let pass by ${item.policy}`;
 }
-
-/** Counts that the page shows: by kind, by status, by path and kind, by fingerprint and kind with
- *  its operators, and of what conforms by chip. */
-function countAll() {
-  const result = {
-    kind: new Map(),
-    status: new Map(),
-    path: new Map(),
-    fingerprint: new Map(),
-    conforming: new Map(),
-  };
-  const add = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
-  for (const verdict of run.verdicts) {
-    add(result.kind, verdict.kind);
-    add(result.status, verdict.status);
-    if (!result.path.has(verdict.path)) result.path.set(verdict.path, new Map());
-    add(result.path.get(verdict.path), verdict.kind);
-    for (const name of verdict.fingerprints ?? []) {
-      if (!result.fingerprint.has(name))
-        result.fingerprint.set(name, { kinds: new Map(), operators: new Set() });
-      add(result.fingerprint.get(name).kinds, verdict.kind);
-      for (const operator of verdict.operators ?? [])
-        result.fingerprint.get(name).operators.add(operator);
-    }
-    if (verdict.kind !== "conform") continue;
-    add(result.conforming, `grade:${verdict.grade}`);
-    for (const mark of verdict.marks) add(result.conforming, `is:${mark}`);
-  }
-  return result;
-}
-let totals = null;
 
 /** A part of a whole as every report has it (record/judged.h): rounded down, so that only all is
  *  100 %, and what is not nothing is 0.1 % at least. */
@@ -211,9 +248,8 @@ const pathOrder = new Map(
   ),
 );
 
-for (const verdict of run.verdicts) {
-  if (!pathOrder.has(verdict.path)) pathOrder.set(verdict.path, pathOrder.size);
-}
+for (const path of Object.keys(run.totals[0].path))
+  if (!pathOrder.has(path)) pathOrder.set(path, pathOrder.size);
 
 const ways = new Map();
 /** A path and the layers below it, lowest first. */
@@ -239,7 +275,7 @@ function divergenceOf(verdict) {
 // Sorted once, then only filtered: lists are made anew with each key that is typed.
 const ordered = new Map();
 
-/** All verdicts in one of the orders. */
+/** All verdicts that are loaded, in one of the orders. */
 function sorted(order, backwards) {
   const key = `${order} ${backwards}`;
   if (!ordered.has(key)) {
@@ -252,11 +288,10 @@ function sorted(order, backwards) {
   return ordered.get(key);
 }
 
-let instances = null;
-/** The verdicts of an instance. */
+const instances = new Map();
+/** The verdicts of an instance: all, for no two parts share one. */
 function onEveryPath(instance) {
-  if (!instances) {
-    instances = new Map();
+  if (instances.size === 0) {
     for (const verdict of run.verdicts) {
       if (!instances.has(verdict.instance)) instances.set(verdict.instance, []);
       instances.get(verdict.instance).push(verdict);
@@ -266,6 +301,9 @@ function onEveryPath(instance) {
 }
 
 classifyAll(false);
+take(run);
+delete run.columns;
+delete run.derived;
 
 function seconds(value) {
   if (!(value >= 0)) return "";

@@ -42,15 +42,13 @@ function idTexts(instance, short = false) {
   const head = cut < 0 ? instance : instance.slice(0, cut);
   const slash = head.lastIndexOf("/") + 1;
   let matrix = cut < 0 ? "" : instance.slice(cut);
-  if (short && oneDevice && matrix.endsWith(`@${oneDevice}`))
-    matrix = matrix.slice(0, -oneDevice.length - 1);
+  if (short && run.device && matrix.endsWith(`@${run.device}`))
+    matrix = matrix.slice(0, -run.device.length - 1);
   return [head.slice(0, slash), head.slice(slash), matrix].map(tidy);
 }
 const idLooks = ["folder", "case", "matrix"];
 const idParts = (instance) =>
   idTexts(instance).map((text, place) => h("span", { class: idLooks[place] }, text));
-const oneDevice =
-  new Set(run.verdicts.map((verdict) => verdict.device)).size === 1 ? run.verdicts[0].device : "";
 
 async function copy(text, button) {
   const before = button.textContent;

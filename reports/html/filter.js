@@ -1,7 +1,7 @@
 // The filter: the language of the command line (plan/filter_parser.h), for what a verdict knows.
 // What both must say of the same text is in runner/plan/testdata/filters.json.
 
-// Verdicts that have the same operators have the same list of them (html.cpp).
+// Verdicts that have the same operators have the same list of them (page_data.cpp).
 const none = [];
 const named = new Map();
 function namesOf(operators) {

@@ -4,13 +4,13 @@ const everyDtype = "all";
 const noInput = "no input"; // of a case whose inputs are no tensors
 
 /** The dtypes that occur, the most common first. */
-const dtypesOfRun = (() => {
+function dtypesOf(verdicts) {
   const counts = new Map();
-  for (const verdict of run.verdicts)
+  for (const verdict of verdicts)
     for (const dtype of verdict.dtypes ?? [noInput])
       counts.set(dtype, (counts.get(dtype) ?? 0) + 1);
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([dtype]) => dtype);
-})();
+}
 
 const plainOperator = (name) =>
   tidy(name)

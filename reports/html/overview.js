@@ -13,12 +13,15 @@ const fingerprintButton = (name) =>
     name,
   );
 
-/** What went wrong, by its name: what fails most first, each with its smallest example. */
+/** What went wrong, by its name: what fails most first, each with its smallest example, which
+ *  `open` takes by its id. */
 function fingerprintsSection(open) {
   if (run.fingerprints.length === 0) return null;
-  const of = (fingerprint) =>
-    totals.fingerprint.get(fingerprint.name) ?? { kinds: new Map(), operators: new Set() };
-  const count = (fingerprint) => of(fingerprint).kinds.get("failing") ?? 0;
+  const countsOf = new Map(
+    run.fingerprints.map((fingerprint, place) => [fingerprint, run.fingerprint_counts[place]]),
+  );
+  const byKind = (fingerprint) => countsOf.get(fingerprint).kinds[Number(strictly)];
+  const count = (fingerprint) => byKind(fingerprint).failing ?? 0;
   const few = (names, most = 6) =>
     names.slice(0, most).join(", ") +
     (names.length > most ? ` and ${grouped(names.length - most)} more` : "");
@@ -35,12 +38,12 @@ function fingerprintsSection(open) {
         {},
         fingerprintButton(fingerprint.name),
         kinds
-          .filter((kind) => of(fingerprint).kinds.has(kind.name))
+          .filter((kind) => byKind(fingerprint)[kind.name])
           .map((kind) =>
             h(
               "span",
               { class: `ink-${kind.name}` },
-              `${grouped(of(fingerprint).kinds.get(kind.name))} ${kind.name}`,
+              `${grouped(byKind(fingerprint)[kind.name])} ${kind.name}`,
             ),
           ),
       ),
@@ -48,7 +51,7 @@ function fingerprintsSection(open) {
         "p",
         { class: "label" },
         [
-          few([...of(fingerprint).operators].map((name) => name.replace(/^aten::/, ""))),
+          few(countsOf.get(fingerprint).operators.map((name) => name.replace(/^aten::/, ""))),
           fingerprint.dtypes.join(", "),
           fingerprint.alone < fingerprint.failing && `a fix mends ${grouped(fingerprint.alone)}`,
           fingerprint.paths.join(", ") +
@@ -63,7 +66,7 @@ function fingerprintsSection(open) {
         {
           type: "button",
           class: "text",
-          onclick: () => open(run.verdicts.find((verdict) => verdict.id === fingerprint.example)),
+          onclick: () => open(fingerprint.example),
         },
         fingerprint.example,
       ),
@@ -205,9 +208,6 @@ function coverageSection() {
 
 function runDetails(open) {
   const info = run.run;
-  const slowest = sorted("time", false)
-    .slice(0, 5)
-    .filter((verdict) => verdict.seconds > 0);
   const unmatched = run.run.shard ? [] : (run.end?.unmatched ?? []); // other shards may have met them
   return [
     h(
@@ -244,14 +244,14 @@ function runDetails(open) {
       h(
         "ol",
         { class: "slowest" },
-        slowest.map((verdict) =>
+        run.slowest.map((verdict) =>
           h(
             "li",
             {},
             h("b", {}, seconds(verdict.seconds)),
             h(
               "button",
-              { type: "button", class: "text", onclick: () => open(verdict) },
+              { type: "button", class: "text", onclick: () => open(verdict.id) },
               verdict.id,
             ),
           ),

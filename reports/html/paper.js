@@ -48,10 +48,11 @@ function paper(read, visible, query) {
       "h2",
       {},
       query.trim()
-        ? `${grouped(visible.length)} of ${grouped(run.verdicts.length)} verdicts: ${query.trim()}`
+        ? `${grouped(visible.length)} of ${grouped(run.verdicts.length)} verdicts${unloaded() > 0 ? " that are loaded" : ""}: ${query.trim()}`
         : "Verdicts",
     ),
     h("ul", {}, visible.slice(0, onPaper).map(item)),
     visible.length > onPaper && h("p", {}, `and ${grouped(visible.length - onPaper)} more`),
+    unloaded() > 0 && h("p", {}, `${grouped(unloaded())} verdicts are not loaded`),
   ];
 }

@@ -62,19 +62,13 @@ function endsOf(text, fit, matrix = text.length) {
   return ends.length ? ends : [0];
 }
 
-const wrapped = new Map();
 /** The lines of an id in a column so wide; of each its parts: folder, case and matrix. */
 function linesOf(instance, width) {
   const fit = Math.max(8, Math.floor(width / perCharacter));
-  if (!wrapped.has(fit)) wrapped.clear();
-  if (wrapped.size === 0) wrapped.set(fit, new Map());
-  const known = wrapped.get(fit);
-  if (!known.has(instance)) {
-    const parts = idTexts(instance, true);
-    const text = parts.join("");
-    known.set(instance, endsOf(text, fit, text.length - parts[2].length));
-  }
-  return known.get(instance);
+  if (instance.length <= fit) return [instance.length];
+  const parts = idTexts(instance, true);
+  const text = parts.join("");
+  return endsOf(text, fit, text.length - parts[2].length);
 }
 
 /** The cell of an id, of which nothing is cut. */
@@ -211,7 +205,7 @@ $("list").classList.toggle("signs", paths.length > 3); // no room for words
 
 const operatorLines = (text, width) =>
   endsOf(text, Math.max(8, Math.floor((width - cellPadding) / perCharacter)));
-const dtypes = [everyDtype, ...dtypesOfRun];
+let dtypes = [everyDtype];
 const operators = new Grid({
   label: "Operators",
   look: "matrix-grid rate-grid",
@@ -273,7 +267,6 @@ const operators = new Grid({
     row.cells.has(dtypes[column]) && tell(cellDetails(row, dtypes[column], visible, open)),
   enter,
 });
-operators.columns = dtypes.length;
 
 const grids = { list, matrix, operators };
 
@@ -309,11 +302,23 @@ function open(verdict, follow = true) {
   enter(true);
 }
 
+/** Opens the verdict of an id, from whichever part. */
+async function seek(id, focus = true) {
+  state.id = id;
+  writeAddress();
+  if (!verdictOf(id)) await loadUntil(() => verdictOf(id));
+  if (state.id !== id) return; // something else was chosen meanwhile
+  open(verdictOf(id) ?? null, false);
+  if (!chosen) return;
+  place();
+  enter(focus);
+}
+
 let telling = 0;
 /** Fills the pane on the right with `other`, or else with what is chosen. */
 async function tell(other = null) {
   const mine = ++telling;
-  const story = other ?? (chosen ? verdictDetails(await whole(chosen), open) : runDetails(open));
+  const story = other ?? (chosen ? verdictDetails(await whole(chosen), open) : runDetails(seek));
   if (mine !== telling) return; // something else was chosen meanwhile
   $("details").replaceChildren(
     ...[h("button", { type: "button", class: "plain back", onclick: back }, "← Back"), ...story]
@@ -362,7 +367,10 @@ function place() {
       chosen ? instances.findIndex((instance) => instance.name === chosen.instance) : -1,
     );
   } else if (state.view === "operators") {
-    grid.show(operatorsOf(visible), -1);
+    const counted = unloaded() > 0 ? none : run.verdicts;
+    dtypes = [everyDtype, ...dtypesOf(counted)];
+    grid.columns = dtypes.length;
+    grid.show(unloaded() > 0 ? none : operatorsOf(visible), -1);
   } else {
     grid.show(visible, visible.indexOf(chosen));
   }
@@ -508,6 +516,44 @@ function understand() {
   $("filter").setAttribute("aria-invalid", String(Boolean(fault)));
 }
 
+let waiting = 0; // for parts of a long run
+
+/** Loads parts until there is `enough`, and shows what there is then. */
+async function loadUntil(enough) {
+  if (unloaded() === 0) return;
+  ++waiting;
+  await load(enough, drawMore);
+  --waiting;
+  refresh();
+}
+const anyMatches = () => run.verdicts.some(understood);
+
+/** The button that loads what is not loaded. */
+function drawMore() {
+  $("more").hidden = unloaded() === 0;
+  $("more").disabled = waiting > 0;
+  $("more").textContent = waiting
+    ? `Loading: ${grouped(run.verdicts.length)} of ${grouped(run.count)}`
+    : `Load ${grouped(unloaded())} more`;
+}
+
+/** How many verdicts the list has, and of how many. */
+function countText() {
+  const [shown, loaded, all] = [visible.length, run.verdicts.length, run.count];
+  if (shown === all) return `${grouped(all)} verdict${all === 1 ? "" : "s"}`;
+  if (loaded === all) return `${grouped(shown)} of ${grouped(all)}`;
+  return `${grouped(shown)} of ${grouped(shown === loaded ? all : loaded)} loaded`;
+}
+
+/** Why the list is empty; nothing where it is not. */
+function nothingText() {
+  if (state.view === "operators" && unloaded() > 0)
+    return "This table counts all verdicts: it waits until they are loaded.";
+  if (visible.length > 0) return "";
+  if (run.count === 0) return "This run has no verdicts.";
+  return `Nothing ${unloaded() > 0 ? "that is loaded " : ""}matches this filter.`;
+}
+
 /** Everything that depends on filter, order and view. */
 function refresh() {
   classifyAll(state.strict);
@@ -516,34 +562,24 @@ function refresh() {
   understand();
   visible = sorted(state.sort, state.down).filter(understood);
   summary();
-  const all = run.verdicts.length;
-  $("count").textContent =
-    visible.length === all
-      ? `${grouped(all)} verdict${all === 1 ? "" : "s"}`
-      : `${grouped(visible.length)} of ${grouped(all)}`;
+  $("count").textContent = countText();
+  drawMore();
   for (const view of Object.keys(grids))
     $(`view-${view}`).setAttribute("aria-pressed", String(state.view === view));
   $("panes").classList.toggle("wide", state.view !== "list");
-  const nothing = $("list").querySelector(".nothing");
-  if ($("list").firstChild !== current().element || nothing || visible.length === 0)
+  const nothing = nothingText();
+  if ($("list").firstChild !== current().element || nothing || $("list").children.length > 1)
     $("list").replaceChildren(
       current().element,
-      ...(visible.length === 0
-        ? [
-            h(
-              "p",
-              { class: "nothing" },
-              all === 0 ? "This run has no verdicts." : "Nothing matches this filter.",
-            ),
-          ]
-        : []),
+      ...(nothing ? [h("p", { class: "nothing" }, nothing)] : []),
     );
   place();
   writeAddress();
+  if (state.view === "operators" && unloaded() > 0 && !waiting) loadUntil(() => false);
 }
 
 function warn() {
-  const done = run.verdicts.length;
+  const done = run.count;
   const lines = [];
   if (!run.complete)
     lines.push(
@@ -555,13 +591,17 @@ function warn() {
   $("alert").textContent = lines.join(" ");
 }
 
+/** Shows what the address says. The verdict that it names, or any that its filter matches, is looked
+ *  for in the parts that are not loaded, too. */
 function restore() {
   readAddress();
-  chosen = run.verdicts.find((verdict) => verdict.id === state.id) ?? null;
+  const { id } = state;
   classifyAll(state.strict);
-  open(chosen, false);
+  open(verdictOf(id) ?? null, false);
   if (chosen) enter(false);
   refresh();
+  if (id && !chosen && unloaded() > 0) seek(id, false);
+  else if (visible.length === 0) loadUntil(anyMatches);
 }
 
 $("filter").addEventListener("input", () => {
@@ -572,6 +612,7 @@ $("filter").addEventListener("keydown", (event) => {
   if (event.key === "Enter" || event.key === "ArrowDown") {
     current().body.focus();
     if (current().place < 0) current().move(0, 0);
+    if (visible.length === 0) loadUntil(anyMatches);
     event.preventDefault();
   }
 });
@@ -586,6 +627,10 @@ for (const view of Object.keys(grids)) {
     refresh();
   });
 }
+$("more").addEventListener("click", async () => {
+  await loadUntil(() => false);
+  current().body.focus({ preventScroll: true });
+});
 $("show-run").addEventListener("click", () => open(null));
 $("show-keys").addEventListener("click", () => $("keys").showModal());
 addEventListener("hashchange", restore);
@@ -616,7 +661,7 @@ addEventListener("keydown", (event) => {
   } else if (event.key === "m") {
     const views = Object.keys(grids);
     $(`view-${views[(views.indexOf(state.view) + 1) % views.length]}`).click();
-  } else if (event.key === "c" && chosen?.repro) {
+  } else if (event.key === "c" && chosen) {
     $("details").querySelector(".copy")?.click();
   } else if (event.key === "?") {
     $("keys").showModal();
