@@ -3,24 +3,29 @@
 does that grow?
 
     ci/bench/page/bench.py [--log run.jsonl] [--verdicts 1000 10000 100000] [--rounds 3]
+    ci/bench/page/bench.py --verdicts 1000000    # in parts; takes 5 GB and minutes
 
 Needs LOCKSTEP_BINARY_DIR (with bin/lockstep) and chromium. The verdicts of the log (as it is
 shipped: the sample of the reports' tests) are repeated under other names until there are enough.
-For each number it tells the size of the page, and in milliseconds, the median of the rounds: from
-the start of navigation until the verdicts are drawn; the slowest and the median key of the filters
-below, each from the key to the new layout, the first word that is searched apart; and the time from
-the choice of the last verdict to its story."""
+For each number it tells the seconds and the megabytes in which `report` writes the page, and its
+size. Then, as the median of the rounds, in milliseconds: `open`, from the start of navigation until
+the verdicts are drawn; `word`, the first word that is searched, and the `slowest` and the `median`
+of the other filters below, each from the key to the new layout; `story`, from the choice of the
+last verdict to its story; `rest`, in which a button loads the other parts, if there are some; and
+at last the megabytes of the browser."""
 
 import argparse
 import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -36,6 +41,9 @@ FILTERS = [
         fingerprint:*:value ops/* """.split(),
     "",
 ]
+
+PATIENCE = 300  # seconds for a page to tell
+SHOWN = ("open", "word", "slowest", "median", "story", "rest", "memory")
 
 # Runs before the scripts of the page.  A frame after the page says that it has scripts, its
 # verdicts are drawn.
@@ -62,6 +70,10 @@ PROBE = """<script>
     while (!document.querySelector("#details .headline .id .path"))
       await new Promise((done) => setTimeout(done));
     told.story = performance.now() - before;
+    const more = document.getElementById("more"), asked = performance.now();
+    more.click();
+    while (!more.hidden) await new Promise((done) => setTimeout(done, 10));
+    told.rest = performance.now() - asked;
     new Image().src = "http://127.0.0.1:PORT/?" + encodeURIComponent(JSON.stringify(told));
   }
   new MutationObserver((_, observer) => {
@@ -100,13 +112,26 @@ def write_log(source, count, folder):
         )
 
 
+def megabytes(process):
+    """The memory of a process and all that it started, what they share counted once."""
+    folder = pathlib.Path("/proc") / str(process)
+    try:
+        own = re.search(r"^Pss: +(\d+) kB", (folder / "smaps_rollup").read_text(), re.MULTILINE)
+        below = (folder / "task").glob("*/children")
+        children = [child for file in below for child in file.read_text().split()]
+    except OSError:  # it has ended
+        return 0
+    return (int(own[1]) / 1e3 if own else 0) + sum(map(megabytes, children))
+
+
 def measure(page, profile):
-    """What the page tells of itself in a browser without a window."""
+    """What the page tells of itself in a browser without a window, and the memory of that."""
     answers = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            answers.append(json.loads(urllib.parse.unquote(self.path.partition("?")[2])))
+            told = json.loads(urllib.parse.unquote(self.path.partition("?")[2]))
+            answers.append(told | {"memory": megabytes(browser.pid)})
             self.send_response(204)
             self.end_headers()
 
@@ -114,7 +139,7 @@ def measure(page, profile):
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.timeout = 120
+        server.timeout = PATIENCE
         text = page.read_text("utf-8")
         head, meta, tail = text.partition(
             '<meta http-equiv="Content-Security-Policy"'
@@ -142,8 +167,23 @@ def measure(page, profile):
             browser.terminate()
             browser.wait()
     if not answers:
-        sys.exit("the page told nothing within 120 s")
+        sys.exit(f"the page told nothing within {PATIENCE} s")
     return answers[0]
+
+
+def write_page(lockstep, folder):
+    """The seconds and megabytes in which `report` writes the page of a log."""
+    before = time.monotonic()
+    process = subprocess.Popen(
+        [lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"],
+        # A log of 100,000 verdicts takes more memory than one of a stranger may.
+        env={**os.environ, "LOCKSTEP_READING_MIB": "65536"},
+        stdout=subprocess.DEVNULL,
+    )
+    _, _, usage = os.wait4(process.pid, 0)
+    if not (folder / "page.html").is_file():
+        sys.exit(1)
+    return time.monotonic() - before, usage.ru_maxrss / 1e3
 
 
 def main():
@@ -159,10 +199,7 @@ def main():
     if not BROWSER:
         sys.exit("no chromium in PATH: ci/packages-test.txt has its package")
     lockstep = pathlib.Path(os.environ["LOCKSTEP_BINARY_DIR"]) / "bin" / "lockstep"
-    print(
-        f"{'verdicts':>9}  {'MB':>6}  {'open':>6}  {'first word':>10}  {'slowest key':>11}  "
-        f"{'median key':>10}  {'story':>6}   (ms)"
-    )
+    print(f"{'verdicts':>9} {'s':>6} {'MB':>6} {'page MB':>8}", *(f"{each:>8}" for each in SHOWN))
     opening = {}
     for count in given.verdicts:
         with tempfile.TemporaryDirectory(
@@ -170,33 +207,17 @@ def main():
         ) as name:  # the browser may still write its profile
             folder = pathlib.Path(name)
             write_log(given.log, count, folder)
-            done = subprocess.run(
-                [lockstep, "report", folder / "run.jsonl", "--html", folder / "page.html"],
-                # A log of 100,000 verdicts takes more memory than one of a stranger may.
-                env={**os.environ, "LOCKSTEP_READING_MIB": "4096"},
-                capture_output=True,
-                text=True,
-            )
-            if not (folder / "page.html").is_file():
-                sys.exit(done.stderr)
+            seconds, memory = write_page(lockstep, folder)
             told = [measure(folder / "page.html", folder / "profile") for _ in range(given.rounds)]
-            columns = zip(
-                *(
-                    (
-                        one["open"],
-                        one["keys"][0],
-                        max(one["keys"][1:]),
-                        statistics.median(one["keys"]),
-                        one["story"],
-                    )
-                    for one in told
-                )
-            )
-            opened, word, slowest, key, story = map(statistics.median, columns)
-            opening[count] = opened
+            for one in told:
+                word, *keys = one.pop("keys")
+                one |= {"word": word, "slowest": max(keys), "median": statistics.median(keys)}
+            medians = {each: statistics.median(one[each] for one in told) for each in SHOWN}
+            opening[count] = medians["open"]
+            size = (folder / "page.html").stat().st_size / 1e6
             print(
-                f"{count:9,}  {(folder / 'page.html').stat().st_size / 1e6:6.1f}  {opened:6.0f}  "
-                f"{word:10.0f}  {slowest:11.0f}  {key:10.0f}  {story:6.0f}",
+                f"{count:9,} {seconds:6.1f} {memory:6.0f} {size:8.1f}",
+                *(f"{medians[each]:8.0f}" for each in SHOWN),
                 flush=True,
             )
     first, last = given.verdicts[0], given.verdicts[-1]
