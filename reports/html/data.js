@@ -27,10 +27,17 @@ class Row {
     this.columns = columns;
     this.row = row;
     this.place = place;
+    this.lower = null;
     this.kind = "";
     this.rank = 0;
     this.height = 0; // in a grid so wide
     this.heightIn = -1;
+  }
+
+  /** The id as words of the filter search it. */
+  lowerId() {
+    this.lower ??= this.id.toLowerCase();
+    return this.lower;
   }
 }
 

@@ -154,7 +154,7 @@ function predicate(kind, pattern) {
   const has = once((text) => searched(text).includes(needle));
   if (kind === "word")
     return (v) =>
-      v.id.toLowerCase().includes(needle) ||
+      v.lowerId().includes(needle) ||
       has(v.title) ||
       has(v.reason) ||
       has(v.errors) ||
