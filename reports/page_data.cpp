@@ -14,6 +14,7 @@
 
 #include "base/gzip.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "record/fingerprints.h"
 #include "record/judged.h"
 #include "record/tally.h"
@@ -340,35 +341,50 @@ Json summary_json(const RunRecord& record, const std::filesystem::path& page) {
   return document;
 }
 
-/// Script elements that nothing executes. Much data is compressed, and none of it is held as it
-/// was.
+/// Script elements that nothing executes, made on all cores. Much data is compressed, and little of
+/// it is held as it was.
 class Elements {
  public:
   explicit Elements(std::size_t compress_from) : compress_from_(compress_from) {}
 
-  void add(const std::string& id, const Json& document) {
-    held_.emplace_back(id, inside_script(document));
-    size_ += held_.back().second.size();
-    if (size_ >= compress_from_) write();
+  void add(std::string id, Json document) {
+    constexpr std::size_t kAtOnce = 64;
+    documents_.emplace_back(std::move(id), std::move(document));
+    if (documents_.size() == kAtOnce) make();
   }
 
   std::string text() {
+    make();
     write();
     return std::move(text_);
   }
 
  private:
+  void make() {
+    const std::size_t from = made_.size();
+    made_.resize(from + documents_.size());
+    in_parallel(documents_.size(), 1, [&](std::size_t i) {
+      made_[from + i] = {std::move(documents_[i].first), inside_script(documents_[i].second)};
+    });
+    documents_.clear();
+    for (std::size_t i = from; i < made_.size(); ++i) size_ += made_[i].second.size();
+    if (size_ >= compress_from_) write();
+  }
+
   void write() {
     const bool compressed = size_ >= compress_from_;
-    for (const auto& [id, text] : held_)
-      text_ +=
-          fmt::format("<script type=\"application/{}\" id=\"{}\">{}</script>\n",
-                      compressed ? "gzip" : "json", id, compressed ? base64(gzip(text)) : text);
-    held_.clear();
+    if (compressed)
+      in_parallel(made_.size(), 1,
+                  [&](std::size_t i) { made_[i].second = base64(gzip(made_[i].second)); });
+    for (const auto& [id, text] : made_)
+      text_ += fmt::format("<script type=\"application/{}\" id=\"{}\">{}</script>\n",
+                           compressed ? "gzip" : "json", id, text);
+    made_.clear();
   }
 
   std::size_t compress_from_, size_ = 0;
-  std::vector<std::pair<std::string, std::string>> held_;
+  std::vector<std::pair<std::string, Json>> documents_;
+  std::vector<std::pair<std::string, std::string>> made_;  ///< of these, by their ids
   std::string text_;
 };
 
@@ -414,11 +430,11 @@ std::string page_data(const RunRecord& record, const std::filesystem::path& page
     if (parts == 0)
       data.update(lists);
     else
-      elements.add(fmt::format("part-{}", parts), lists);
+      elements.add(fmt::format("part-{}", parts), std::move(lists));
     ++parts;
   }
   if (!block.empty()) end_block();
-  elements.add("data", data);
+  elements.add("data", std::move(data));
   return elements.text();
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 /// Visits every name.
 template <class Change>
-struct Names : Visitor {
+struct EachName : Visitor {
   Change change;
 
-  explicit Names(Change function) : change(std::move(function)) {}
+  explicit EachName(Change function) : change(std::move(function)) {}
   void uses(std::string& name) { change(name); }
   void defines(std::string& name) { change(name); }
 };
@@ -126,7 +126,7 @@ Result<void> rename(Program& program, const std::map<std::string, std::string>& 
     const std::string& now = found == names.end() ? name : found->second;
     if (!after.insert(now).second) return fail(fmt::format("two would have the name `{}`", now));
   }
-  Names visit([&](std::string& name) {
+  EachName visit([&](std::string& name) {
     if (const auto found = names.find(name); found != names.end()) name = found->second;
   });
   walk(program, visit);
@@ -134,7 +134,7 @@ Result<void> rename(Program& program, const std::map<std::string, std::string>& 
 }
 
 void add_prefix(Program& program, std::string_view prefix) {
-  Names visit([&](std::string& name) { name.insert(0, prefix); });
+  EachName visit([&](std::string& name) { name.insert(0, prefix); });
   walk(program, visit);
 }
 
