@@ -13,8 +13,9 @@
 #include "judge/numerics/numbers.h"
 #include "judge/numerics/walk.h"
 
-// Highway's headers alone: its library is not linked.  What nothing here uses is left out, so that
-// vector_levels() need not ask the processor for it.
+// Highway's headers alone: its library is not linked, which its own checks would call.  What
+// nothing here uses is left out, so that vector_levels() need not ask the processor for it.
+#define HWY_IS_DEBUG_BUILD 0
 #define HWY_DISABLE_PCLMUL_AES
 #define HWY_DISABLE_F16C
 #if defined(__x86_64__)
