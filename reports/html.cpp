@@ -107,7 +107,8 @@ std::string html(const RunRecord& record, const std::filesystem::path& page,
   const Tally counts = tally(record, false);
   // In a thread, which has memory of its own: a log that was read leaves that of this one in
   // millions of pieces, and to find one among them takes longer than all the rest.
-  const std::string data = std::async([&] { return page_data(record, page, sizes); }).get();
+  const std::string data =
+      std::async(std::launch::async, [&] { return page_data(record, page, sizes); }).get();
   return filled(
       html_assets::page,
       {{"title",

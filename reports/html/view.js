@@ -367,10 +367,12 @@ function place() {
       chosen ? instances.findIndex((instance) => instance.name === chosen.instance) : -1,
     );
   } else if (state.view === "operators") {
-    const counted = unloaded() > 0 ? none : run.verdicts;
-    dtypes = [everyDtype, ...dtypesOf(counted)];
-    grid.columns = dtypes.length;
-    grid.show(unloaded() > 0 ? none : operatorsOf(visible), -1);
+    const loaded = unloaded() === 0;
+    if (loaded && grid.columns === 1) {
+      dtypes = [everyDtype, ...dtypesOf(run.verdicts)];
+      grid.columns = dtypes.length;
+    }
+    grid.show(loaded ? operatorsOf(visible) : none, -1);
   } else {
     grid.show(visible, visible.indexOf(chosen));
   }
