@@ -106,9 +106,9 @@ std::string html(const RunRecord& record, const std::filesystem::path& page,
                  const PageSizes& sizes) {
   const Tally counts = tally(record, false);
   // In a thread, which has memory of its own: a log that was read leaves that of this one in
-  // millions of pieces, and to find one among them takes longer than all the rest.
-  const std::string data =
-      std::async(std::launch::async, [&] { return page_data(record, page, sizes); }).get();
+  // millions of pieces, and to find one among them takes longer than all the rest. With no policy
+  // named, std::async makes it here where no thread can be had: reading may have little memory.
+  const std::string data = std::async([&] { return page_data(record, page, sizes); }).get();
   return filled(
       html_assets::page,
       {{"title",
