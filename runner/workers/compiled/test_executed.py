@@ -167,10 +167,13 @@ def test_what_a_wrapper_in_cpp_calls():
         "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_median(arg0_1, &buf1_handle));\n"
         "aoti_torch_cpu_mm_out(buf2, buf0, buf1); // aoti_torch_cpu_bmm_out(buf2)\n"
         "aoti_torch_cpu_sort_stable(buf2, nullptr, 0, 0, &a, &b);\n"
+        "aoti_torch_index_put_out(buf0, buf0, indices.cbegin(), 1, arg2_1, 1);\n"
         'aoti_torch_call_dispatcher("aten::cummax", "", dispatch_vars.data())\n'
+        'static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::sum", "int");\n'
         'py_args = PyUnicode_FromString("torch.ops.aten.frexp.Tensor");\n'
     )
-    called = {f"aten::{word}" for word in ("median", "mm", "sort", "cummax", "frexp")}
+    words = ("median", "mm", "sort", "index_put", "cummax", "sum", "frexp")
+    called = {f"aten::{word}" for word in words}
     assert operators(fallbacks([code])) == called
 
 
