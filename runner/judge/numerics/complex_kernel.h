@@ -61,41 +61,45 @@ HWY_INLINE ComplexScan<Raw> scan_complex(const std::byte* eager, const std::byte
           last_bits};
 }
 
-/// Both parts of elements of 32-bit floats, as doubles.
-template <class D, class V>
-HWY_INLINE void load_doubles(Float32, D d, const std::byte* from, V& real, V& imaginary) {
-  const hn::RebindToUnsigned<D> whole;
-  const hn::Rebind<std::uint32_t, D> half;
-  const hn::Rebind<float, D> narrow;
-  const auto bits = load(whole, from);
-  real = hn::PromoteTo(d, hn::BitCast(narrow, hn::TruncateTo(half, bits)));
-  const auto upper = hn::TruncateTo(half, hn::ShiftRight<32>(bits));
-  imaginary = hn::PromoteTo(d, hn::BitCast(narrow, upper));
-}
-
-template <class D, class V>
-HWY_INLINE void load_doubles(Float64, D d, const std::byte* from, V& real, V& imaginary) {
-  load_parts(d, from, real, imaginary);
+/// Both parts of elements as floats or doubles, which are no narrower.
+template <class Format, class D, class V>
+HWY_INLINE void load_numbers(D d, const std::byte* from, V& real, V& imaginary) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(typename Format::Raw)) {
+    load_parts(d, from, real, imaginary);
+  } else {
+    const hn::RebindToUnsigned<D> whole;
+    const hn::Rebind<std::uint32_t, D> half;
+    const hn::Rebind<float, D> narrow;
+    const auto bits = load(whole, from);
+    real = hn::PromoteTo(d, hn::BitCast(narrow, hn::TruncateTo(half, bits)));
+    const auto upper = hn::TruncateTo(half, hn::ShiftRight<32>(bits));
+    imaginary = hn::PromoteTo(d, hn::BitCast(narrow, upper));
+  }
 }
 
 /// Measures the elements of a finite block whose error may be the greatest, absolute or relative,
-/// or not close.  Squares of numbers that are neither too large nor too small are near enough.
-template <class Format>
+/// or not close.  Squares as `Lane`, of numbers that are neither too large nor too small for it,
+/// are near enough to choose them by.
+template <class Format, class Lane>
 HWY_INLINE void measure_news(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
                              std::size_t count, std::int64_t position, const Tolerance& tolerance,
                              PairNumbers& numbers) {
-  const hn::ScalableTag<double> d;
+  const hn::ScalableTag<Lane> d;
   using V = hn::Vec<decltype(d)>;
+  constexpr bool narrow = sizeof(Lane) == 4;
   const auto bytes = static_cast<std::size_t>(dtype.bytes);
-  // A little less, and never so large that 0 times it is no number.
-  const auto square = [](double x) { return std::min(x * x * (1 - 0x1p-40), 0x1p1000); };
-  double error = square(numbers.max_abs), relative = square(numbers.max_rel);
+  // A little less, for some roundings each way, and never so large that 0 times it is no number.
+  const auto square = [](double x) {
+    const double less = x * x * (1 - (narrow ? 0x1p-18 : 0x1p-40));
+    return static_cast<Lane>(std::min(less, narrow ? 0x1p100 : 0x1p1000));
+  };
+  Lane error = square(numbers.max_abs), relative = square(numbers.max_rel);
   const V atol = hn::Set(d, square(tolerance.atol)), rtol = hn::Set(d, square(tolerance.rtol));
   for_vectors(hn::Lanes(d), bytes, eager, compiled, count,
               [&](std::size_t i, const std::byte* at_e, const std::byte* at_c) HWY_ATTR {
                 V e[2], c[2];
-                load_doubles(Format(), d, at_e, e[0], e[1]);
-                load_doubles(Format(), d, at_c, c[0], c[1]);
+                load_numbers<Format>(d, at_e, e[0], e[1]);
+                load_numbers<Format>(d, at_c, c[0], c[1]);
                 const V x = hn::Sub(c[0], e[0]), y = hn::Sub(c[1], e[1]);
                 const V apart = hn::Add(hn::Mul(x, x), hn::Mul(y, y));
                 const V size = hn::Add(hn::Mul(e[0], e[0]), hn::Mul(e[1], e[1]));
@@ -105,7 +109,9 @@ HWY_INLINE void measure_news(const Dtype& dtype, const std::byte* eager, const s
                 if (hn::AllFalse(d, news)) return false;
                 std::uint8_t bits[8] = {};
                 hn::StoreMaskBits(d, news, bits);
-                for (std::uint32_t left = bits[0]; left != 0; left &= left - 1) {
+                std::uint64_t left;
+                std::memcpy(&left, bits, sizeof left);
+                for (; left != 0; left &= left - 1) {
                   const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(left));
                   measure_complex(dtype, eager + at * bytes, compiled + at * bytes,
                                   position + static_cast<std::int64_t>(at), tolerance, numbers);
@@ -150,14 +156,14 @@ HWY_INLINE void note_scan(const std::byte* eager, const std::byte* compiled, std
   }
 }
 
-/// Whether all is finite and normal, and squares of it are, too, as doubles.
+/// Whether all is finite and normal or zero, and no further from 1 than by a factor of 2^reach.
 template <class Format>
-HWY_INLINE bool is_tame(const Scan<typename Format::Raw>& found) {
+HWY_INLINE bool is_within(int reach, const Scan<typename Format::Raw>& found) {
   using Raw = typename Format::Raw;
   constexpr Raw one = static_cast<Raw>(1 - Format::kSmallest) << Format::kMantissa;
-  constexpr Raw reach = Format::kMantissa == 52 ? Raw{400} << (sizeof(Raw) == 8 ? 52 : 0) : one;
-  constexpr Raw least = std::max<Raw>(Format::kNormal, one - reach);
-  return found.largest < std::min<Raw>(Format::kInfinity, one + reach) &&
+  const Raw far = std::min(one, static_cast<Raw>(reach) << Format::kMantissa);
+  const Raw least = std::max<Raw>(Format::kNormal, one - far);
+  return found.largest < std::min<Raw>(Format::kInfinity, one + far) &&
          std::min(found.least_eager, found.least_high) >= least - 1;
 }
 
@@ -173,7 +179,8 @@ void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte*
   Distances<Raw> apart;
   const ComplexScan<Raw> scanned = scan_complex<Format>(eager, compiled, count, apart);
   const Scan<Raw>& found = scanned.found;
-  if (!is_tame<Format>(found))
+  // Squares of what lies in this reach are normal as doubles.
+  if (!is_within<Format>(400, found))
     return compare_each(dtype, eager, compiled, count, position, tolerance, numbers);
   numbers.all_zero = numbers.all_zero && found.largest == 0;
   numbers.all_nan = false;
@@ -184,7 +191,14 @@ void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte*
   const bool nothing_new = modulus(most.error, most.error) <= numbers.max_abs &&
                            most.relative * (1 + 0x1p-40) <= numbers.max_rel;
   if (nothing_new && found.max_ulp <= free_ulps<Format>(tolerance)) return;
-  measure_news<Format>(dtype, eager, compiled, count, position, tolerance, numbers);
+  // In this reach those of differences in the last place are normal as floats, too.
+  if constexpr (sizeof(Raw) == 4) {
+    if (is_within<Format>(30, found)) {
+      measure_news<Format, float>(dtype, eager, compiled, count, position, tolerance, numbers);
+      return;
+    }
+  }
+  measure_news<Format, double>(dtype, eager, compiled, count, position, tolerance, numbers);
 }
 
 }  // namespace lockstep::HWY_NAMESPACE

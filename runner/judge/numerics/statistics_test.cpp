@@ -116,6 +116,30 @@ TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
   }
 }
 
+// Squares are less exact than errors: those that they cannot tell apart are measured.
+TEST(Statistics, AgreeWithThePlainOracleOnErrorsThatAreNearlyEqual) {
+  const std::int64_t count = 300;
+  constexpr Tolerance all_close{10, 10};
+  for (const std::string_view name : {"complex64", "complex128"}) {
+    const Dtype& dtype = *find_dtype(name);
+    const Dtype& number = number_dtype(dtype);
+    for (int power = 0; power < number.mantissa_bits; ++power) {
+      const Tensor e = zeros(name, {count});
+      const Tensor c = zeros(name, {count});
+      for (std::int64_t i = 0; i < 2 * count; ++i) {
+        const std::uint64_t bits = fixtures::encode(number, i % 6 == 0 ? 2.5 : 1);
+        fixtures::set_bits(e, i, bits);
+        fixtures::set_bits(c, i,
+                           bits + (std::uint64_t{1} << power) + static_cast<std::uint64_t>(i) / 32);
+      }
+      const PairNumbers plain =
+          oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, all_close);
+      for (const VectorLevel level : vector_levels())
+        expect_same(fast(e, c, all_close, {1, level}), plain, std::string(name));
+    }
+  }
+}
+
 /// Blocks of elements that lie anywhere, compared at every level.
 void expect_same_anywhere(const Dtype& dtype, const std::vector<std::byte>& e,
                           const std::vector<std::byte>& c, std::size_t e_at, std::size_t c_at,
