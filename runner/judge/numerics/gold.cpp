@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include "judge/numerics/close.h"
+#include "judge/numerics/kernels.h"
 #include "judge/numerics/numbers.h"
 
 namespace lockstep {
@@ -64,8 +66,10 @@ void merge(GoldNumbers& total, const GoldNumbers& part) {
     total.compiled_max_at = part.compiled_max_at;
   }
   total.gold_max = std::max(total.gold_max, part.gold_max);
-  total.eager_square += part.eager_square;
-  total.compiled_square += part.compiled_square;
+  for (std::size_t i = 0; i < total.eager_square.size(); ++i) {
+    total.eager_square[i] += part.eager_square[i];
+    total.compiled_square[i] += part.compiled_square[i];
+  }
   total.without_gold += part.without_gold;
   total.beyond_steps += part.beyond_steps;
   if (total.beyond_steps_at < 0) total.beyond_steps_at = part.beyond_steps_at;
@@ -78,18 +82,17 @@ class GoldPass {
  public:
   using Numbers = std::span<const double>;
 
-  GoldPass(const Dtype& dtype, double steps)
+  GoldPass(const Dtype& dtype, double steps, VectorLevel level)
       : number_(number_dtype(dtype)),
         parts_(dtype.is_complex() ? 2 : 1),
         atol_(close_tolerance(dtype).atol),
-        steps_(number_.is_floating() ? steps : 0) {}
+        steps_(number_.is_floating() ? steps : 0),
+        kernel_(gold_kernel(level)) {}
 
-  void add(Numbers eager, Numbers compiled, Numbers gold, std::int64_t position,
+  /// `first` is the index of the first of these numbers.
+  void add(Numbers eager, Numbers compiled, Numbers gold, std::size_t first,
            GoldNumbers& out) const {
-    double special = 0;  // NaN where one of them is not finite
-    for (std::size_t i = 0; i < gold.size(); ++i)
-      special += (eager[i] - eager[i]) + (compiled[i] - compiled[i]) + (gold[i] - gold[i]);
-    if (special == 0) return add_finite(eager, compiled, gold, position, out);
+    if (add_finite(eager, compiled, gold, first, out)) return;
     for (std::size_t i = 0; i < gold.size(); ++i) {
       const double e = eager[i], c = compiled[i], g = gold[i];
       if (!std::isfinite(e) || !std::isfinite(c) || !std::isfinite(g)) {
@@ -102,48 +105,35 @@ class GoldPass {
         out.without_gold += e != c;
         continue;
       }
-      add_finite(eager.subspan(i, 1), compiled.subspan(i, 1), gold.subspan(i, 1),
-                 position + static_cast<std::int64_t>(i) / parts_, out);
+      add_finite(eager.subspan(i, 1), compiled.subspan(i, 1), gold.subspan(i, 1), first + i, out);
     }
   }
 
  private:
-  /// Sums in the order of the walk, whatever the block; all else in a loop without branches.
-  void add_finite(Numbers e, Numbers c, Numbers g, std::int64_t position, GoldNumbers& out) const {
+  /// False, and nothing is added, where a number is not finite.
+  bool add_finite(Numbers e, Numbers c, Numbers g, std::size_t first, GoldNumbers& out) const {
     std::array<double, TensorWalk::kNumbers> eager, compiled;
-    double eager_max = 0, compiled_max = 0, gold_max = 0;
-    double eager_square = out.eager_square, compiled_square = out.compiled_square;
-    std::size_t further = 0, gross = 0;
-    for (std::size_t i = 0; i < g.size(); ++i) {
-      const double error = std::fabs(e[i] - g[i]), of_compiled = std::fabs(c[i] - g[i]);
-      const double size = std::fabs(g[i]);
-      eager[i] = error;
-      compiled[i] = of_compiled;
-      eager_max = std::max(eager_max, error);
-      compiled_max = std::max(compiled_max, of_compiled);
-      gold_max = std::max(gold_max, size);
-      eager_square += error * error;
-      compiled_square += of_compiled * of_compiled;
-      further += of_compiled > error;
-      gross += std::max(error, of_compiled) > size / 8;
-    }
+    GoldSums sums{out.eager_square, out.compiled_square};
+    if (!kernel_({e.data(), c.data(), g.data(), g.size(), first, eager.data(), compiled.data()},
+                 sums))
+      return false;
     out.numbers += static_cast<std::int64_t>(g.size());
-    out.eager_max = std::max(out.eager_max, eager_max);
-    out.gold_max = std::max(out.gold_max, gold_max);
-    out.eager_square = eager_square;
-    out.compiled_square = compiled_square;
-    const auto at = [&](std::size_t i) { return position + static_cast<std::int64_t>(i) / parts_; };
-    if (compiled_max > out.compiled_max) {
-      out.compiled_max = compiled_max;
+    out.eager_max = std::max(out.eager_max, sums.eager_max);
+    out.gold_max = std::max(out.gold_max, sums.gold_max);
+    out.eager_square = sums.eager_square;
+    out.compiled_square = sums.compiled_square;
+    const auto at = [&](std::size_t i) { return static_cast<std::int64_t>(first + i) / parts_; };
+    if (sums.compiled_max > out.compiled_max) {
+      out.compiled_max = sums.compiled_max;
       out.compiled_max_at = at(static_cast<std::size_t>(
-          std::find(compiled.begin(), compiled.end(), compiled_max) - compiled.begin()));
+          std::find(compiled.begin(), compiled.end(), sums.compiled_max) - compiled.begin()));
     }
-    if (gross > 0) add_gross(g, eager, compiled, out);
+    if (sums.gross > 0) add_gross(g, eager, compiled, out);
     const bool known = out.beyond_steps_at >= 0;
-    if (further == 0) return;
+    if (sums.further == 0) return true;
     if (known && !(steps_ > 0)) {
-      out.beyond_steps += static_cast<std::int64_t>(further);
-      return;
+      out.beyond_steps += static_cast<std::int64_t>(sums.further);
+      return true;
     }
     for (std::size_t i = 0; i < g.size(); ++i) {
       if (!(compiled[i] > eager[i])) continue;
@@ -151,6 +141,7 @@ class GoldPass {
       ++out.beyond_steps;
       if (out.beyond_steps_at < 0) out.beyond_steps_at = at(i);
     }
+    return true;
   }
 
   void add_gross(Numbers g, std::span<const double> eager, std::span<const double> compiled,
@@ -171,10 +162,12 @@ class GoldPass {
   std::int64_t parts_;
   double atol_;
   double steps_;
+  GoldKernel kernel_;
 };
 
-double root_mean(double squares, std::int64_t count) {
-  return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
+double root_mean(const std::array<double, 8>& squares, std::int64_t count) {
+  const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
 }  // namespace
@@ -205,7 +198,7 @@ void decode_block(const Dtype& dtype, const std::byte* block, std::size_t count,
 GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const Dtype& gold,
                               double steps, const PassOptions& options) {
   const auto parts_each = static_cast<std::size_t>(dtype.is_complex() ? 2 : 1);
-  const GoldPass pass(dtype, steps);
+  const GoldPass pass(dtype, steps, options.level.value_or(vector_levels().back()));
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     GoldNumbers out;
     std::array<double, TensorWalk::kNumbers> e, c, g;
@@ -215,7 +208,8 @@ GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const 
       decode_block(dtype, blocks[1], elements, c.data());
       decode_block(gold, blocks[2], elements, g.data());
       const std::size_t numbers = elements * parts_each;
-      pass.add({e.data(), numbers}, {c.data(), numbers}, {g.data(), numbers}, position, out);
+      pass.add({e.data(), numbers}, {c.data(), numbers}, {g.data(), numbers},
+               static_cast<std::size_t>(position) * parts_each, out);
     });
     return out;
   };
@@ -232,8 +226,8 @@ GoldNumbers compare_with_gold(const TensorWalk& walk, const Dtype& dtype, const 
   total.compiled_special *= walk.multiplicity();
   total.without_gold *= walk.multiplicity();
   total.beyond_steps *= walk.multiplicity();
-  total.eager_square *= static_cast<double>(walk.multiplicity());
-  total.compiled_square *= static_cast<double>(walk.multiplicity());
+  for (double& each : total.eager_square) each *= static_cast<double>(walk.multiplicity());
+  for (double& each : total.compiled_square) each *= static_cast<double>(walk.multiplicity());
   return total;
 }
 

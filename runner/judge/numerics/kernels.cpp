@@ -43,6 +43,7 @@ inline constexpr std::size_t kWidest = 64;  ///< bytes of a vector
 #include "judge/numerics/float_kernel.h"
 #include "judge/numerics/complex_kernel.h"
 #include "judge/numerics/integer_kernel.h"
+#include "judge/numerics/gold_kernel.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -126,6 +127,8 @@ PairKernel pair_kernel(const Dtype& dtype, VectorLevel level) {
 Decoder decoder(const Dtype& dtype, VectorLevel level) {
   return LOCKSTEP_AT(level, decoder_of)(dtype);
 }
+
+GoldKernel gold_kernel(VectorLevel level) { return LOCKSTEP_AT(level, gold_kernel_here)(); }
 
 }  // namespace lockstep
 #endif

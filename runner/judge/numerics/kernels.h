@@ -89,6 +89,28 @@ using Decoder = void (*)(const std::byte* block, std::size_t count, double* numb
 /// nullptr for one-byte dtypes.
 Decoder decoder(const Dtype& dtype, VectorLevel level);
 
+/// Numbers of both sides and of their gold; a kernel writes the errors of both sides, too.
+struct GoldBlock {
+  const double *eager, *compiled, *gold;
+  std::size_t count;
+  std::size_t first;  ///< index of the first of them in the whole
+  double *eager_error, *compiled_error;
+};
+
+/// What blocks tell.  Squares are added up in eight sums side by side, of the numbers whose index
+/// leaves that remainder: the result depends neither on the width of vectors nor on where blocks
+/// end.
+struct GoldSums {
+  std::array<double, 8> eager_square{}, compiled_square{};  ///< of the errors
+  double eager_max = 0, compiled_max = 0, gold_max = 0;     ///< greatest magnitudes
+  std::size_t further = 0;  ///< numbers from which compiled is further than eager
+  std::size_t gross = 0;    ///< numbers of which an error exceeds an eighth
+};
+
+/// Adds a block; false, and nothing is added, where a number of it is not finite.
+using GoldKernel = bool (*)(const GoldBlock& block, GoldSums& sums);
+GoldKernel gold_kernel(VectorLevel level);
+
 /// Compares elements of a floating or complex dtype one by one: plain code, for what is rare.
 void compare_each(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
                   std::size_t count, std::int64_t position, const Tolerance& tolerance,
