@@ -93,19 +93,21 @@ class GoldPass {
   void add(Numbers eager, Numbers compiled, Numbers gold, std::size_t first,
            GoldNumbers& out) const {
     if (add_finite(eager, compiled, gold, first, out)) return;
+    const auto is_finite = [&](std::size_t i) {
+      return std::isfinite(eager[i]) && std::isfinite(compiled[i]) && std::isfinite(gold[i]);
+    };
     for (std::size_t i = 0; i < gold.size(); ++i) {
-      const double e = eager[i], c = compiled[i], g = gold[i];
-      if (!std::isfinite(e) || !std::isfinite(c) || !std::isfinite(g)) {
-        const Special truth = special_of(number_, g);
-        out.eager_special += special_of(e) != truth;
-        out.compiled_special += special_of(c) != truth;
-      }
-      if (!std::isfinite(e) || !std::isfinite(c)) continue;  // the masks' business
-      if (!std::isfinite(g)) {
-        out.without_gold += e != c;
-        continue;
-      }
-      add_finite(eager.subspan(i, 1), compiled.subspan(i, 1), gold.subspan(i, 1), first + i, out);
+      const std::size_t begin = i;
+      while (i < gold.size() && is_finite(i)) ++i;
+      const auto run = [&](Numbers of) { return of.subspan(begin, i - begin); };
+      if (i > begin) add_finite(run(eager), run(compiled), run(gold), first + begin, out);
+      if (i == gold.size()) return;
+      const double e = eager[i], c = compiled[i];
+      const Special truth = special_of(number_, gold[i]);
+      out.eager_special += special_of(e) != truth;
+      out.compiled_special += special_of(c) != truth;
+      // Where e or c is not finite it is the masks' business.
+      if (std::isfinite(e) && std::isfinite(c)) out.without_gold += e != c;
     }
   }
 
@@ -165,7 +167,7 @@ class GoldPass {
   GoldKernel kernel_;
 };
 
-double root_mean(const std::array<double, 8>& squares, std::int64_t count) {
+double root_mean(const EightSums& squares, std::int64_t count) {
   const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }

@@ -13,11 +13,11 @@ struct GoldNumbers {
   /// Numbers that are NaN, +Inf, -Inf or finite where the gold, rounded to the dtype, is not so.
   std::int64_t eager_special = 0;
   std::int64_t compiled_special = 0;
-  double eager_max = 0;                  ///< greatest |eager - gold|
-  double compiled_max = 0;               ///< greatest |compiled - gold|
-  double gold_max = 0;                   ///< greatest |gold|
-  std::array<double, 8> eager_square{};  ///< sums of (eager - gold)^2, of every eighth number each
-  std::array<double, 8> compiled_square{};
+  double eager_max = 0;      ///< greatest |eager - gold|
+  double compiled_max = 0;   ///< greatest |compiled - gold|
+  double gold_max = 0;       ///< greatest |gold|
+  EightSums eager_square{};  ///< of (eager - gold)^2
+  EightSums compiled_square{};
   std::int64_t compiled_max_at = -1;  ///< position
   /// Numbers for which the gold says nothing, because it is not finite there although eager is, and
   /// that differ.

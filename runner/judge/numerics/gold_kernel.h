@@ -6,9 +6,9 @@ namespace lockstep::HWY_NAMESPACE {
 template <class D>
 HWY_INLINE bool is_finite(D d, const GoldBlock& block) {
   auto special = hn::Zero(d);  // NaN where one of them is not finite
-  std::size_t i = 0;
   for (const double* of : {block.eager, block.compiled, block.gold}) {
-    for (i = 0; i + hn::Lanes(d) <= block.count; i += hn::Lanes(d)) {
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= block.count; i += hn::Lanes(d)) {
       const auto x = hn::LoadU(d, of + i);
       special = hn::Add(special, hn::Sub(x, x));
     }
@@ -36,7 +36,7 @@ inline void add_one(const GoldBlock& block, std::size_t i, GoldSums& sums) {
 }
 
 inline bool add_gold(const GoldBlock& block, GoldSums& sums) {
-  constexpr std::size_t sides = std::tuple_size_v<decltype(sums.eager_square)>;
+  constexpr std::size_t sides = std::tuple_size_v<EightSums>;
   const hn::CappedTag<double, sides> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::size_t lanes = hn::MaxLanes(d), vectors = sides / lanes;

@@ -63,7 +63,7 @@ void expect_same_gold(const GoldNumbers& fast, const GoldNumbers& plain, const s
   EXPECT_EQ(fast.compiled_gross, plain.compiled_gross) << of;
 }
 
-// Where a block has a NaN its numbers are added one by one.
+// Where a block has a NaN the numbers between are added run by run.
 TEST(Golds, AgreeWithPlainOnesAtEveryLevelAndLength) {
   oracle::PairGenerator generate(29);
   const auto number = [&] { return static_cast<double>(generate() >> 11) * 0x1p-51 - 2; };

@@ -97,12 +97,14 @@ struct GoldBlock {
   double *eager_error, *compiled_error;
 };
 
-/// What blocks tell.  Squares are added up in eight sums side by side, of the numbers whose index
-/// leaves that remainder: the result depends neither on the width of vectors nor on where blocks
-/// end.
+/// A sum in eight parts, each of the numbers whose index leaves that remainder: it depends neither
+/// on the width of vectors nor on where blocks end.
+using EightSums = std::array<double, 8>;
+
+/// What blocks tell.
 struct GoldSums {
-  std::array<double, 8> eager_square{}, compiled_square{};  ///< of the errors
-  double eager_max = 0, compiled_max = 0, gold_max = 0;     ///< greatest magnitudes
+  EightSums eager_square{}, compiled_square{};           ///< of the errors
+  double eager_max = 0, compiled_max = 0, gold_max = 0;  ///< greatest magnitudes
   std::size_t further = 0;  ///< numbers from which compiled is further than eager
   std::size_t gross = 0;    ///< numbers of which an error exceeds an eighth
 };
