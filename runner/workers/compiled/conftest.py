@@ -2,11 +2,13 @@
 cache."""
 
 import os
+import pathlib
 import sys
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "wire" / "testdata"))
 
 from conversation import Worker
 

@@ -12,6 +12,7 @@ import torch
 
 import conversation
 from conversation import Worker, pack, path, view
+from wire_examples import examples, form
 
 X = {"ref": "x"}
 ROUND_TRIP = {
@@ -455,24 +456,6 @@ def test_path_files():
 
 # What is accepted and what is refused, in files that the runner and the other worker are tested
 # with, too.
-
-
-def examples(name):
-    with open(
-        os.path.join(conversation.HERE, "..", "..", "wire", "testdata", name), encoding="utf-8"
-    ) as file:
-        return [json.loads(line) for line in file]
-
-
-def form(value):
-    """What a result is, without its numbers."""
-    return (
-        [form(item) for item in value]
-        if isinstance(value, list)
-        else "tensor"
-        if "storage" in value
-        else "scalar"
-    )
 
 
 @pytest.mark.parametrize("example", examples("requests.jsonl"), ids=lambda example: example["name"])

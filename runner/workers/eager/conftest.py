@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "digests"))
+sys.path.insert(2, str(pathlib.Path(__file__).resolve().parents[2] / "wire" / "testdata"))
 
 from eager_worker import Worker
 

@@ -2,28 +2,12 @@
 with, too."""
 
 import json
-import pathlib
 import struct
 
 import pytest
 
 from eager_worker import FOUR, ROUND_TRIP, op
-
-
-def examples(name):
-    folder = pathlib.Path(__file__).resolve().parents[2] / "wire" / "testdata"
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
-
-
-def form(value):
-    """What a result is, without its numbers."""
-    return (
-        [form(item) for item in value]
-        if isinstance(value, list)
-        else "tensor"
-        if "storage" in value
-        else "scalar"
-    )
+from wire_examples import examples, form
 
 
 def test_requests_are_accepted_or_refused_as_the_file_says(greeted):
