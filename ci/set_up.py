@@ -2,8 +2,8 @@
 
     set_up.py run ARGUMENT…      all that a run takes; then becomes `lockstep ARGUMENT…`
     set_up.py provide WHAT…      packages, test-packages, torch, tests, dask, openvino, eager,
-                                 build:PRESET, one after the other; prints assignments for a
-                                 shell: LOCKSTEP_PYTHON, BUILD and so on
+                                 build:PRESET, one after the other (Dask beside what is named after
+                                 it); prints assignments for a shell: LOCKSTEP_PYTHON, BUILD …
 
 Stamps are written last, so that an interrupted set-up is never taken for a finished one. Exit
 status 3: it failed, and stderr says what to do. What belongs to a torch, and where the cache is,
@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):
         % sys.version_info[:2]
     )
 
+import concurrent.futures
 import hashlib
 import os
 import pathlib
@@ -41,6 +42,8 @@ BUILT_FROM = (
     "runner",
     "reports",
 )
+#: What can be provided; and builds.
+PARTS = ("packages", "test-packages", "torch", "tests", "dask", "openvino", "eager")
 #: Presets whose build links no torch, so that one serves all.
 WITHOUT_TORCH = ("release", "core", "asan", "fuzz")
 
@@ -226,9 +229,7 @@ def provide_dask() -> str:
     if given:
         return given
     wanted = requirements("requirements-dask.txt")
-    with places.locked(places.cache(), "sets up this clone"):
-        bin_ = provide_venv(places.cache() / "dask", "Dask", wanted, "pip-dask.log")
-    return str(bin_ / "python")
+    return str(provide_venv(places.cache() / "dask", "Dask", wanted, "pip-dask.log") / "python")
 
 
 def provide_openvino(python: str) -> str:
@@ -240,14 +241,12 @@ def provide_openvino(python: str) -> str:
     wanted = requirements("../examples/openvino/requirements.txt")
     folder = places.cache() / "openvino" / f"py{facts_of(python)['python']}"
     stamp = folder / ".ready"
-    with places.locked(places.cache(), "sets up this clone"):
-        if not is_ready(stamp, wanted):
-            shutil.rmtree(folder, ignore_errors=True)
-            # Without what they depend on: NumPy is where torch is, and no second one comes before
-            # it.
-            options = ["--no-deps", "--target", str(folder)]
-            pip_install(python, " ".join(wanted), "pip-openvino.log", [*options, *wanted])
-            mark_ready(stamp, wanted)
+    if not is_ready(stamp, wanted):
+        shutil.rmtree(folder, ignore_errors=True)
+        # Without what they depend on: NumPy is where torch is, and no second one comes before it.
+        options = ["--no-deps", "--target", str(folder)]
+        pip_install(python, " ".join(wanted), "pip-openvino.log", [*options, *wanted])
+        mark_ready(stamp, wanted)
     return str(folder)
 
 
@@ -346,46 +345,51 @@ def run(arguments: list[str]) -> None:
 
 
 def provide(what: list[str]) -> dict[str, str]:
-    """Provides parts one after the other; the variables that a shell goes on with."""
-    users = users_python()
-    told = {"LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(places.cache())}
-    told["OURS"] = "no" if users else "yes"
-    python = users or None
+    """Provides parts one after the other, and Dask, which takes as long as torch and needs nothing
+    of it, beside those that are named after it; the variables that a shell goes on with."""
     for each in what:
-        if each == "dask":
-            told["LOCKSTEP_DASK"] = provide_dask()
-            continue
-        if each == "openvino":
-            told["LOCKSTEP_OPENVINO"] = provide_openvino(python or provide_torch())
-            continue
-        with places.locked(places.cache(), "sets up this clone"):
+        if each not in PARTS and not each.startswith("build:"):
+            raise Refusal(f"found {each}, expected {', '.join(PARTS)}, build:PRESET")
+    python = users_python()
+    told = {"LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_CACHE": str(places.cache())}
+    told["OURS"] = "no" if python else "yes"
+    with (
+        places.locked(places.cache(), "sets up this clone"),
+        concurrent.futures.ThreadPoolExecutor(1) as beside,
+    ):
+        dask = None
+        for each in what:
             if each == "packages":
                 provide_packages("packages.txt")
             elif each == "test-packages":
                 provide_packages("packages.txt", "packages-test.txt")
-            elif each == "torch":
-                python = provide_torch()
-            elif each == "tests":
-                python = python or provide_torch()
-                provide_tests(python)
-            elif each == "eager":
-                python = python or provide_torch()
-                recipe = eager.Recipe(facts_of(python), eager.compiler())
-                told["LOCKSTEP_EAGER"] = str(eager.provide(recipe))
-            elif each.startswith("build:"):
-                python = python or provide_torch()
-                build = Build(each.removeprefix("build:"), python)
-                build.make()
-                told["BUILD"] = str(build.folder)
+            elif each == "dask":
+                dask = beside.submit(provide_dask)
             else:
-                raise Refusal(
-                    f"found {each}, expected packages, test-packages, torch, tests, dask, "
-                    "openvino, eager, build:PRESET"
-                )
+                python = python or provide_torch()
+                told |= provide_with_torch(each, python)
+        if dask:
+            told["LOCKSTEP_DASK"] = dask.result()
     if python:
         told["LOCKSTEP_PYTHON"] = python
     told["LOCKSTEP_COMMAND"] = how_called()
     return told
+
+
+def provide_with_torch(part: str, python: str) -> dict[str, str]:
+    """Provides a part that belongs to an interpreter's torch; the variables that tell of it."""
+    if part == "tests":
+        provide_tests(python)
+    elif part == "openvino":
+        return {"LOCKSTEP_OPENVINO": provide_openvino(python)}
+    elif part == "eager":
+        recipe = eager.Recipe(facts_of(python), eager.compiler())
+        return {"LOCKSTEP_EAGER": str(eager.provide(recipe))}
+    elif part.startswith("build:"):
+        build = Build(part.removeprefix("build:"), python)
+        build.make()
+        return {"BUILD": str(build.folder)}
+    return {}
 
 
 def main() -> int:

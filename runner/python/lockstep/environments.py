@@ -70,7 +70,7 @@ def step(what: str, log_name: str, command: list, **more) -> bool:
             file.write(f"{error}\n")
             status = 127
     if status == 0:
-        say(f"  done in {places.since(began)}")
+        say(f"  done in {places.since(began)} ({log.name})")
         return True
     say(f"  FAILED after {places.since(began)}, exit status {status}. From {log}:")
     lines = log.read_text("utf-8", "replace").splitlines()
@@ -111,7 +111,8 @@ def make_venv(folder: pathlib.Path, what: str) -> pathlib.Path:
     """A new environment with nothing in it; its interpreter. Raises Refusal."""
     (folder / ".ready").unlink(missing_ok=True)
     command = [sys.executable, "-m", "venv", "--clear", folder]
-    if not step(f"making a place for {what} in {folder}", "venv.log", command):
+    log = f"venv-{folder.name}.log"  # of its own: two may be made at once
+    if not step(f"making a place for {what} in {folder}", log, command):
         raise Refusal(VENV_REMEDY)
     return folder / "bin" / "python"
 
