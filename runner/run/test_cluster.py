@@ -276,7 +276,7 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
     )
     joined = lambda: [each["values"] for each in records() if each.get("name") == "cluster"]
     wait_for(lambda: joined() and len(joined()[-1]) == 3, 90)
-    assert len(ids(scene.root / "hurt")) < ROWS, "it was too fast for this test"
+    assert run.poll() is None, "it was too fast for this test"
     cluster.processes["killed"].kill()
     cluster.cut_off("cut-off", link)
     output, errors = run.communicate(timeout=180)
