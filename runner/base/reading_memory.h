@@ -24,6 +24,9 @@ class ReadingMemory {
   ReadingMemory& operator=(const ReadingMemory&) = delete;
   ~ReadingMemory() { lift(); }
 
+  /// Whether there is a limit.
+  bool holds() const { return holds_; }
+
   /// Ends it: what is executed from now on was believed.
   void lift();
 

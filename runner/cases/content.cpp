@@ -62,12 +62,12 @@ std::string content_digest(const CaseFile& file, const MatrixChoice& choice,
 }
 
 std::map<std::string, std::string> fill_digests() {
-  constexpr std::array kDtypes = {"float16", "bfloat16", "float32",   "float64",
+  constexpr std::array kFilled = {"float16", "bfloat16", "float32",   "float64",
                                   "int64",   "uint8",    "complex64", "bool"};
   std::map<std::string, std::string> digests;
   for (const FillRule& rule : fill_rules()) {
     Digest digest;
-    for (const char* name : kDtypes) {
+    for (const char* name : kFilled) {
       TensorSpec tensor;
       tensor.dtype = find_dtype(name);
       tensor.shape = {24, 10};

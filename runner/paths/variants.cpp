@@ -58,7 +58,8 @@ Path variant_of(const Path& path, const std::string& name, const Site& site) {
   if (!site.cpu_level.empty()) {
     variant.environment = environment_of_cpu_level(site.cpu_level);
     for (const auto& [key, value] : path.environment) {  // who sets one knows why
-      std::erase_if(variant.environment, [&](const auto& each) { return each.first == key; });
+      std::erase_if(variant.environment,
+                    [&key = key](const auto& each) { return each.first == key; });
       variant.environment.emplace_back(key, value);
     }
     declared["environment"] = Json::object();

@@ -161,7 +161,7 @@ TEST(Coverage, OfTorchsOwnTestsOneOverloadIsEnough) {
 TEST(Coverage, AGapThatIsLongHasNoNames) {
   Json many = Json::object();
   for (int i = 0; i < 65; ++i)
-    many["aten::f" + std::to_string(i)] = {overload("", "Tensor", {"core"})};
+    many["aten::f" + std::to_string(i)] = Json::array({overload("", "Tensor", {"core"})});
   const Coverage coverage(
       *Registry::from_json({{"torch", "2.0"}, {"operators_digest", "f"}, {"operators", many}}));
   EXPECT_EQ(coverage.counts()[0].gaps[0].count, 65U);

@@ -90,8 +90,9 @@ NamedValues read_again(const JsonAt& again, const char* group, const NamedValues
   if (!again.object().has(group)) return {};
   const JsonAt members = again.at(group).object();
   for (const auto& [name, json] : members.json.items()) {
-    const bool held = std::any_of(first.begin(), first.end(),
-                                  [&](const auto& value) { return value.first == name; });
+    const bool held = std::any_of(first.begin(), first.end(), [&name = name](const auto& value) {
+      return value.first == name;
+    });
     if (!held) JsonAt{json, child_pointer(members.where, name)}.wrong("a name that the call has");
   }
   return values.read(members);
