@@ -27,17 +27,10 @@ class Row {
     this.columns = columns;
     this.row = row;
     this.place = place;
-    this.lower = null;
     this.kind = "";
     this.rank = 0;
     this.height = 0; // in a grid so wide
     this.heightIn = -1;
-  }
-
-  /** The id as words of the filter search it. */
-  lowerId() {
-    this.lower ??= this.id.toLowerCase();
-    return this.lower;
   }
 }
 
@@ -53,6 +46,41 @@ function addColumn(key) {
   });
 }
 const noColumn = { values: [], places: [] };
+
+/** A test by one key: `passes` tells of each value of a column whether it passes. */
+const byValue = (key, holds) => ({ key, passes: ({ values }) => values.map(holds) });
+
+/** A test whether a key's text has a word in it, whatever the case. Texts in lower case are kept:
+ *  the next letter that is typed searches them again. */
+const bySearch = (key, word, textOf = (value) => value) => ({
+  key,
+  passes: (column) => {
+    column.searched ??= column.values.map((value) => tidy(textOf(value) ?? "").toLowerCase());
+    return column.searched.map((text) => text.includes(word));
+  },
+});
+
+/** Whether a row passes one of the tests: found for a part at once, since many of its rows share
+ *  each value. */
+function anyOf(tests) {
+  const known = new Map();
+  const found = (columns) => {
+    const rows = new Uint8Array(columns[columnKeys.indexOf("id")].places.length);
+    for (const { key, passes } of tests) {
+      const column = columns[columnKeys.indexOf(key)];
+      if (!column) continue;
+      const { places } = column;
+      const passing = Uint8Array.from(passes(column));
+      for (let row = 0; row < rows.length; ++row)
+        if (places[row] >= 0) rows[row] |= passing[places[row]];
+    }
+    return rows;
+  };
+  return ({ columns, row }) => {
+    if (!known.has(columns)) known.set(columns, found(columns));
+    return known.get(columns)[row] === 1;
+  };
+}
 
 /** Takes the verdicts of the next part. */
 function take({ columns, derived, diverging }) {

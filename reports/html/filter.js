@@ -131,14 +131,6 @@ function termOf(word) {
   return { kind, excludes, holds: predicate(kind, pattern) };
 }
 
-// Many verdicts share a title or a reason.
-const lowered = new Map();
-/** A text as words of the filter search it. */
-function searched(text) {
-  if (!lowered.has(text)) lowered.set(text, tidy(text).toLowerCase());
-  return lowered.get(text);
-}
-
 /** The same test, made once for each of few values that many verdicts have. */
 function once(test) {
   const known = new Map();
@@ -151,26 +143,35 @@ function once(test) {
 function predicate(kind, pattern) {
   const needle = pattern.toLowerCase();
   const matches = glob(pattern);
-  const has = once((text) => searched(text).includes(needle));
-  if (kind === "word")
-    return (v) =>
-      v.lowerId().includes(needle) ||
-      has(v.title) ||
-      has(v.reason) ||
-      has(v.errors) ||
-      has(v.expectation?.reason) ||
-      (v.fingerprints ?? none).some(has);
-  if (kind === "reason" && !/[*?]/.test(pattern)) return (v) => keys.reason(v).some(has);
+  const inReasons = [
+    bySearch("reason", needle),
+    bySearch("expectation", needle, (expectation) => expectation.reason),
+  ];
+  if (kind === "word") {
+    // An id is an instance, a slash and a path.
+    const ofIds = needle.includes("/") ? ["id"] : ["instance", "path"];
+    return anyOf([
+      ...[...ofIds, "title", "errors"].map((key) => bySearch(key, needle)),
+      bySearch("fingerprints", needle, (each) => each.join("\n")),
+      ...inReasons,
+    ]);
+  }
+  if (kind === "reason" && !/[*?]/.test(pattern)) return anyOf(inReasons);
   if (kind === "device" && !pattern.includes(":"))
     return (v) => matches.test(v.device.split(":")[0]);
   if (kind === "id") {
     const hasMatrix = pattern.includes("["); // then the device may be left out
     const hasPath = /@[^/]*\//.test(pattern);
-    return ({ id, instance }) =>
-      matches.test(instance) ||
-      matches.test(instance.split(/[[@]/, 1)[0]) ||
-      (hasMatrix && matches.test(instance.slice(0, instance.lastIndexOf("@")))) ||
-      (hasPath && matches.test(id));
+    return anyOf([
+      byValue(
+        "instance",
+        (instance) =>
+          matches.test(instance) ||
+          matches.test(instance.split(/[[@]/, 1)[0]) ||
+          (hasMatrix && matches.test(instance.slice(0, instance.lastIndexOf("@")))),
+      ),
+      ...(hasPath ? [byValue("id", (id) => matches.test(id))] : []),
+    ]);
   }
   const holds = once((value) => matches.test(value));
   return (v) => keys[kind](v).some(holds);
