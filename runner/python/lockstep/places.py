@@ -12,8 +12,10 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
 def say(text: str) -> None:
-    """One line for people, on stderr, since stdout is the runner's."""
-    print(f"lockstep: {text}", file=sys.stderr, flush=True)
+    """One line for people, on stderr, since stdout is the runner's: whole, where threads say
+    theirs."""
+    sys.stderr.write(f"lockstep: {text}\n")
+    sys.stderr.flush()
 
 
 class Refusal(Exception):
