@@ -139,7 +139,9 @@ def rows_of(ids: list[str], path: str, work: pathlib.Path, forks: Forks) -> list
             row.why = f"Lockstep failed: {error!r}"
         take_over(captured / f"c{at}.json", row.id)
     files = sorted(captured.glob("*.json"), key=lambda each: int(each.stem[1:]))
-    valid = [each for each in files if not _invalid(each, rows)]
+    valid = files
+    if files and lockstep("check", *map(str, files)).returncode:
+        valid = [each for each in files if not _invalid(each, rows)]
     after = run([str(each) for each in valid], path, work / "new") if valid else {}
     for instance, what in after.items():
         name = instance.split("@")[0].rsplit("/", 1)[-1]
