@@ -89,6 +89,18 @@ class Scene:
     def judged(self, name):
         return ids(self.root / name) if (self.root / name / "run.jsonl").exists() else []
 
+    def members(self):
+        """The processes of Lockstep that execute parts of its runs, by the command line and the
+        environment: other tests have some, too."""
+        found, home = [], f"LOCKSTEP_HOME={self.root}".encode()
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if words[:2] == [str(BINARY).encode(), b"serve"]:
+                    if home in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+        return found
+
     def check_same(self, name, machines=None):
         """It is the run of here, with each verdict once, of so many machines."""
         assert same(self.root / name) == self.whole
@@ -212,22 +224,11 @@ def cluster(scene, tmp_path):
     made.close()
 
 
-def members():
-    """The processes of Lockstep that execute parts of a run, by the command line."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            if words[:2] == [str(BINARY).encode(), b"serve"]:
-                found.append(int(entry.name))
-    return found
-
-
 def test_a_cluster_of_this_machine_gives_the_same_run(scene):
     result = scene.run("--on", "dask", "-j", "2", "--durations", "whole", "--out", "here")
     assert result.returncode == 1, result.stdout + result.stderr
     scene.check_same("here", machines=2)
-    assert not members()
+    assert not scene.members()
 
 
 #: It lets the path `slow` go on once three dask workers have something to do.
@@ -276,14 +277,14 @@ def test_one_is_killed_and_one_cut_off_and_nothing_is_lost(scene, cluster):
     )
     joined = lambda: [each["values"] for each in records() if each.get("name") == "cluster"]
     wait_for(lambda: joined() and len(joined()[-1]) == 3, 90)
-    assert run.poll() is None, "it was too fast for this test"
+    assert run.poll() is None and scene.members(), "it was too fast for this test"
     cluster.processes["killed"].kill()
     cluster.cut_off("cut-off", link)
     output, errors = run.communicate(timeout=180)
     assert run.returncode == 1, output + errors
     scene.check_same("hurt", machines=3)
     assert errors.count("(it left the cluster) is lost") == 2, errors
-    wait_for(lambda: not members() or not link, 60)  # nor where nobody can tell it
+    wait_for(lambda: not scene.members() or not link, 60)  # nor where nobody can tell it
 
 
 def test_machines_that_are_not_alike_are_named(scene, cluster):
@@ -361,7 +362,7 @@ def test_ctrl_c_and_resume(scene):
     output, errors = run.communicate(timeout=60)
     assert run.returncode == 130 and "--resume" in errors, output + errors
     assert log_of(scene.root / "interrupted")[-1]["interrupted"]
-    wait_for(lambda: not members(), 10)
+    wait_for(lambda: not scene.members(), 10)
     assert len(scene.judged("interrupted")) < len(scene.whole[0]["verdicts"])
     resumed = scene.call("run", "--resume", "interrupted")
     assert resumed.returncode == 1, resumed.stderr
@@ -372,10 +373,10 @@ def test_ctrl_c_and_resume(scene):
 def test_nothing_remains_of_a_run_that_is_killed(scene, cluster):
     cluster.worker("only")
     run = scene.suite.start("run", *SELECT, "--on", f"dask:{cluster.file}", "--out", "killed")
-    wait_for(members, 90)
+    wait_for(scene.members, 90)
     run.kill()
     run.communicate()
-    wait_for(lambda: not members(), 20)
+    wait_for(lambda: not scene.members(), 20)
 
 
 def test_it_stops_after_so_many_failures_of_what_failed_here(scene):
