@@ -17,8 +17,7 @@ Result<Json> ask(const SessionSettings& settings, const Path& path) {
                   {"libraries", Json::array()}};
   for (const fs::path& library : settings.files.libraries)
     request["libraries"].push_back(library.string());
-  return ask_python_worker(settings.python, "backends", request,
-                           worker_of(path, settings).environment);
+  return ask_python_worker(worker_of(path, settings), "backends", request);
 }
 
 /// A member that must be a string.

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 Result<OpInfoNames> opinfo_names(const SessionSettings& settings) {
-  const auto answer =
-      ask_python_worker(settings.python, "opinfo", Json::object(), {python_path(settings)});
+  const auto answer = ask_python_worker(compiled_or_resident(settings), "opinfo", Json::object());
   if (!answer) return tl::unexpected(answer.error());
   if (const auto error = answer->find("error"); error != answer->end()) {
     return fail(one_line(error->get<std::string>()),

@@ -34,9 +34,8 @@ std::vector<std::string> check_functions(const SessionSettings& settings,
   std::set<std::string> all;
   for (const auto& [file, names] : called) all.insert(names.begin(), names.end());
   if (all.empty()) return {};
-  const auto answer =
-      ask_python_worker(settings.python, "backends",
-                        {{"import", Json::array()}, {"functions", all}}, {python_path(settings)});
+  const auto answer = ask_python_worker(compiled_or_resident(settings), "backends",
+                                        {{"import", Json::array()}, {"functions", all}});
   if (!answer)
     return {fmt::format("not checked whether torch has {}, since the Python worker cannot say: {}",
                         enumerate(std::vector<std::string>(all.begin(), all.end())),

@@ -11,6 +11,7 @@
 #include "plan/level.h"
 #include "policies/policy.h"
 #include "reports/words.h"
+#include "run/python_worker.h"
 #include "run/scheduler.h"
 #include "run/workers.h"
 #include "verdict/fault.h"
@@ -121,11 +122,8 @@ Result<std::string> render(const Json& request, const SessionSettings& settings,
   const fs::path output = scratch / "repro.py";
   const fs::path log = scratch / "stderr";
   std::ofstream(input) << request.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const auto done = run_to_end({{settings.python, "-W", "ignore", "-m", "lockstep_worker", "repro"},
-                                {python_path(settings)},
-                                input,
-                                output,
-                                log});
+  const auto done =
+      run_to_end(questioning(compiled_or_resident(settings), "repro", input, output, log));
   if (!done) {
     return fail("the Python worker cannot render it: " + done.error().message,
                 "set LOCKSTEP_PYTHON to a Python that has torch");

@@ -131,11 +131,19 @@ ssize_t receive(int from, void* into, std::size_t size, int milliseconds) {
   return ready == 1 ? ::recv(from, into, size, 0) : -1;
 }
 
-/// What a resident worker is asked for: a fork, or its end.
-std::string request(bool end) {
+/// Where a worker's own words begin in a command line.
+auto own_words(const std::vector<std::string>& argv) {
+  const auto module = std::find(argv.begin(), argv.end(), kModule);
+  return module == argv.end() ? module : module + 1;
+}
+
+/// What a resident worker is asked for: a fork that does what `words` say, or its end.
+std::string request(bool end, std::vector<std::string> words = {}) {
   std::error_code error;
-  return Json{
-      {"cwd", fs::current_path(error).string()}, {"variables", variables(true)}, {"end", end}}
+  return Json{{"cwd", fs::current_path(error).string()},
+              {"variables", variables(true)},
+              {"words", std::move(words)},
+              {"end", end}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -196,7 +204,7 @@ bool has_resident(const fs::path& folder) { return !sockets_in(folder).empty(); 
 
 std::string identity_of_worker(const std::vector<std::string>& argv) {
   Digest digest;
-  for (const auto& part : {argv, variables(false)}) {
+  for (const auto& part : {std::vector(argv.begin(), own_words(argv)), variables(false)}) {
     for (const std::string& text : part) digest.add(text).add(std::string_view("\0", 1));
     digest.add(std::string_view("\0", 1));
   }
@@ -209,9 +217,10 @@ int attach(const std::vector<std::string>& words) {
   const int resident = socket_at(words[0], identity_of_worker(argv), ::connect);
   if (resident < 0) return execute(argv);
   char answer = 'n';
-  const bool ready = send_with_descriptors(resident, request(false)) &&
-                     receive(resident, &answer, 1, kPatienceMilliseconds) == 1 && answer == 'y' &&
-                     ::send(resident, "!", 1, MSG_NOSIGNAL) == 1;
+  const bool ready =
+      send_with_descriptors(resident, request(false, {own_words(argv), argv.end()})) &&
+      receive(resident, &answer, 1, kPatienceMilliseconds) == 1 && answer == 'y' &&
+      ::send(resident, "!", 1, MSG_NOSIGNAL) == 1;
   if (!ready) {
     ::close(resident);
     return execute(argv);
@@ -227,8 +236,7 @@ int attach(const std::vector<std::string>& words) {
 
 int reside(const std::vector<std::string>& words) {
   std::vector<std::string> argv = worker_in(words);
-  const auto worker = std::find(argv.begin(), argv.end(), kResident);
-  const std::string name = identity_of_worker({argv.begin(), worker});
+  const std::string name = identity_of_worker(argv);
   const fs::path file = fs::path(words[0]) / name;
   int listener = socket_at(words[0], name, ::bind);
   if (listener < 0 && errno == EADDRINUSE) {

@@ -18,20 +18,24 @@ namespace lockstep {
 /// worker, and of one that becomes the resident one.
 inline constexpr std::string_view kAttach = "--attach", kReside = "--reside";
 
+/// Python's module that is the worker. Words behind it are the worker's own.
+inline constexpr std::string_view kModule = "lockstep_worker";
+
 /// The word of a worker's own that makes it a resident one; behind it come the folder of compilers'
 /// caches, the seconds without a worker after which it ends, and the file of its socket.
 inline constexpr std::string_view kResident = "resident";
 
 /// The command line of a worker that a resident one may stand in for; `folder` has the sockets.
+/// Words of its own, which say what it is to do, may be put behind it.
 std::vector<std::string> attaching(const std::filesystem::path& folder,
                                    const std::vector<std::string>& argv);
 
 /// Whether there is a socket in `folder`, whoever listens there.
 bool has_resident(const std::filesystem::path& folder);
 
-/// The name of what this process would become by executing `argv`: of its environment but for
-/// variables that every worker takes over as they are, its limits, its processors, its namespaces
-/// and its control group.
+/// The name of what this process would become by executing `argv`: of its words through the name of
+/// the worker's module, its environment but for variables that every worker takes over as they are,
+/// its limits, its processors, its namespaces and its control group.
 std::string identity_of_worker(const std::vector<std::string>& argv);
 
 /// `--attach FOLDER ARGV…`: becomes the worker. A resident one with its identity forks it, and this

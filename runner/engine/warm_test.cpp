@@ -45,6 +45,12 @@ TEST(IdentityOfAWorker, HasNothingThatAWorkerTakesOver) {
   }
 }
 
+TEST(IdentityOfAWorker, HasNothingOfWhatItIsAskedFor) {
+  std::vector<std::string> asked = kWorker;
+  asked.emplace_back("repro");
+  EXPECT_EQ(identity_of_worker(asked), identity_of_worker(kWorker));
+}
+
 TEST(IdentityOfAWorker, HasItsLimits) {
   const std::string before = identity_of_worker(kWorker);
   rlimit limit{};

@@ -36,7 +36,7 @@ std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSetting
   };
   std::vector<Question> questions;
   if (!settings.files.modules.empty())
-    questions.push_back({settings.files.modules, {python_path(settings)}, true});
+    questions.push_back({settings.files.modules, compiled_worker(settings).environment, true});
   for (const Path& path : paths) {
     Json modules = path.declared.value("import", Json::array());
     if (path.worker != "compiled" || modules.empty()) continue;
@@ -45,13 +45,15 @@ std::shared_ptr<const PythonOperators> operators_of_modules(const SessionSetting
       questions.push_back(std::move(question));
   }
   if (questions.empty()) return nullptr;
-  const auto ask = [python = settings.python, libraries = settings.files.libraries,
-                    questions = std::move(questions)]() -> Result<std::set<std::string>> {
+  const auto ask = [worker = compiled_worker(settings), libraries = settings.files.libraries,
+                    questions = std::move(questions)]() mutable -> Result<std::set<std::string>> {
     std::set<std::string> names;
     for (const Question& question : questions) {
       Json request = {{"modules", question.modules}, {"libraries", Json::array()}};
       for (const fs::path& library : libraries) request["libraries"].push_back(library.string());
-      const auto answer = ask_python_worker(python, "operators", request, question.environment);
+      // Not a resident one: it has imported more, whose operators would be missing.
+      worker.environment = question.environment;
+      const auto answer = ask_python_worker(worker, "operators", request);
       if (!answer) return tl::unexpected(answer.error());
       if (question.own && answer->contains("error"))
         return fail(answer->value("error", std::string()));

@@ -2,17 +2,21 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/result.h"
+#include "base/spawn.h"
+#include "engine/engine.h"
 
 namespace lockstep {
 
-/// What `PYTHON -m lockstep_worker WORD` answers to one question; `environment` is its path's.
-/// Takes seconds, since it imports torch.
-Result<nlohmann::ordered_json> ask_python_worker(
-    const std::string& python, const std::string& word, const nlohmann::ordered_json& question,
-    const std::vector<std::pair<std::string, std::string>>& environment);
+/// How a Python worker is started for one question, which it reads from a file: `WORKER WORD`.
+/// Takes seconds where no resident one stands in for it, since it imports torch.
+Spawn questioning(const WorkerSpec& worker, const std::string& word,
+                  const std::filesystem::path& question, const std::filesystem::path& answer,
+                  const std::filesystem::path& errors);
+
+/// What it answers, where that is JSON.
+Result<nlohmann::ordered_json> ask_python_worker(const WorkerSpec& worker, const std::string& word,
+                                                 const nlohmann::ordered_json& question);
 
 }  // namespace lockstep

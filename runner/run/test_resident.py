@@ -117,6 +117,19 @@ def test_it_stands_in_for_workers_of_its_environment(scene):
     scene.wait_for_end()
 
 
+def test_it_answers_questions_as_a_process_of_its_own_does(scene):
+    path = path_file(scene.folder, "misspelled", backend="inducter", contract="values")
+    case = ROOT / "cases" / f"{CASES[0]}.json"
+    questions = (("repro", CASES[0] + "@cpu/inductor"), ("check", case, "--path-file", path))
+    alone = [scene(*words) for words in questions]
+    assert "def program" in alone[0].stdout and "found `inducter`" in alone[1].stderr, alone
+    assert scene("warm").returncode == 0
+    for words, before in zip(questions, alone, strict=True):
+        done = scene(*words)
+        assert vars(done) == vars(before)
+    assert scene.forked() == 2
+
+
 def test_no_certificate_rests_on_it(scene):
     cases = scene.folder / "certified" / "bugs"
     cases.mkdir(parents=True)

@@ -58,8 +58,14 @@ WorkerSpec eager_worker(const SessionSettings& settings) {
 }
 
 WorkerSpec compiled_worker(const SessionSettings& settings) {
-  WorkerSpec spec{"compiled", {settings.python, "-m", "lockstep_worker"}, huge_pages()};
+  WorkerSpec spec{"compiled", {settings.python, "-m", std::string(kModule)}, huge_pages()};
   spec.environment.push_back(python_path(settings));
+  return spec;
+}
+
+WorkerSpec compiled_or_resident(const SessionSettings& settings) {
+  WorkerSpec spec = compiled_worker(settings);
+  if (!settings.residents.empty()) spec.argv = attaching(settings.residents, spec.argv);
   return spec;
 }
 
@@ -81,8 +87,7 @@ WorkerSpec worker_of(const Path& path, const SessionSettings& settings) {
   if (path.worker == "eager" || (path.packages && !settings.saved_jobs.empty())) {
     spec = eager_worker(settings);  // of a package that is there already nobody makes another one
   } else if (path.worker == "compiled") {
-    spec = compiled_worker(settings);
-    if (!settings.residents.empty()) spec.argv = attaching(settings.residents, spec.argv);
+    spec = compiled_or_resident(settings);
   }
   for (const auto& [name, value] : path.environment) {
     auto added =

@@ -21,8 +21,11 @@ std::pair<std::string, std::string> python_path(const SessionSettings& settings)
 /// How lockstep-eager is started.
 WorkerSpec eager_worker(const SessionSettings& settings);
 
-/// The Python worker of torch.compile, as no path has changed it.
+/// The Python worker of torch.compile, as no path has changed it, in a process of its own.
 WorkerSpec compiled_worker(const SessionSettings& settings);
+
+/// The same; a resident one stands in for it where there is one.
+WorkerSpec compiled_or_resident(const SessionSettings& settings);
 
 /// The same worker at a CPU level of torch's (paths/cpu_level.h); empty: as it is.
 WorkerSpec at_cpu_level(WorkerSpec worker, const std::string& level);

@@ -1,37 +1,35 @@
 """Entry point: claims standard output for the protocol before anything else can write to it."""
 
+import importlib
 import os
 import sys
+import warnings
 
 from .parent import Parent
 from .wire import Wire
+
+#: The questions, and the modules that answer them.
+QUESTIONS = {
+    "backends": "backends",
+    "operators": "own_operators",
+    "opinfo": "opinfo",
+    "repro": "repro",
+}
 
 
 def main(words: list[str]) -> int:
     """Runs the worker until `stop` or the end of input, or answers one question: a reproducer
     (`repro`), the backends of a path, the operators of modules, what torch tests itself (`opinfo`);
     or waits for others that want that (`resident`). The exit status of the process."""
-    if words == ["repro"]:
-        from . import repro
-
-        return repro.main()
-    if words == ["backends"]:
-        from . import backends
-
-        return backends.main()
-    if words == ["operators"]:
-        from . import own_operators
-
-        return own_operators.main()
-    if words == ["opinfo"]:
-        from . import opinfo
-
-        return opinfo.main()
     if words[:1] == ["resident"]:
         from . import resident
 
-        return resident.main(words[1:], serve)
-    return serve()
+        return resident.main(words[1:], main)
+    if not words:
+        return serve()
+    # How a question ended says the end of what was printed, which shall not be a warning.
+    warnings.simplefilter("ignore")
+    return importlib.import_module(f".{QUESTIONS[words[0]]}", __package__).main()
 
 
 def serve() -> int:

@@ -25,14 +25,14 @@ _ROUNDS = 1000
 #: How a supervisor ends after which there shall be no more.
 _LAST = 3
 
-Work = Callable[[], int]
+Work = Callable[[list[str]], int]
 
 
 def main(words: list[str], work: Work) -> int:
     """Serves the socket that standard input is. It ends when it is told to, when no worker has been
     there for so long, or when a file of a module is not what it was. `words`: the folder of
-    compilers' caches, seconds, and the file of the socket. `work` is what a worker does, its exit
-    status the result. Prints an empty line as soon as it waits."""
+    compilers' caches, seconds, and the file of the socket. `work` is what a worker does with words
+    of its own, its exit status the result. Prints an empty line as soon as it waits."""
     cache, idle, file = words
     listener = socket.socket(fileno=os.dup(0))
     ready = os.dup(1)
@@ -181,7 +181,7 @@ def _become_worker(asked: dict, descriptors: list[int], work: Work, supervisor: 
         for text in asked["variables"]:
             name, _, value = text.partition("=")
             os.environ[name] = value
-        status = work()
+        status = work(asked["words"])
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:
