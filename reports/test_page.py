@@ -496,7 +496,8 @@ def test_without_scripts_boxes_show_and_hide(page):
                 f'id="show-{kind}" checked', f'id="show-{kind}"{" checked" if checked else ""}'
             )
         bare.file.write_text(changed.replace("</body>", ask), "utf-8")
-        return asked(bare.browse("--dump-dom").stdout)
+        with bare.tab() as tab:
+            return asked(tab.text())
 
     assert shown() == [17, 1, 1, 1]
     assert shown(failing=False) == [0, 1, 1, 1]
@@ -563,15 +564,10 @@ def test_ten_thousand_verdicts_are_small_and_quick(tmp_path):
     assert f"{verdict['instance']}\n" in dom and verdict["repro"] in dom
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_drawn(page, scheme):
-    picture = page.folder / f"{scheme}.png"
-    page.browse(
-        f"--screenshot={picture}",
-        *(
-            ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
-            if scheme == "dark"
-            else []
-        ),
-    )
-    assert picture.stat().st_size > 20000  # a blank page takes a fraction of it
+def test_it_is_drawn_light_and_dark(page):
+    pictures = set()
+    for scheme in ("light", "dark"):
+        with page.tab(scheme=scheme) as tab:
+            pictures.add(tab.picture())
+    assert len(pictures) == 2
+    assert min(map(len, pictures)) > 20000  # a blank page takes a fraction of it
