@@ -1,39 +1,53 @@
-"""Executes programs under capture in forks of one process that has imported torch.
+"""Executes Python programs in forks of one process that has imported torch and its compilers.
 
-Importing it takes seconds, so that this file, as a program, does it once. What it does for each is
-what `lockstep/capturing/script.py` does in a process of its own."""
+Importing them takes seconds, so that this file, as a program, does it once. What a program finds is
+what it would find in a process of its own, but for variables that torch reads as it is imported."""
 
 import atexit
 import json
 import os
-import pathlib
+import runpy
 import signal
 import subprocess
 import sys
 import traceback
+from collections.abc import Callable
 
 #: How long a program may take, in seconds.
 LONGEST = 240
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runner" / "python"))
 
 
 class Forks:
-    """A process that has imported torch and executes the script in forks of itself."""
+    """A process that has imported torch and executes programs in forks of itself."""
 
     def __init__(self):
+        # A pool of compiling processes, which importing Inductor would begin, has no fork.
+        alone = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        alone.pop("PYTHONPATH", None)  # each program has its own
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=alone,
         )
 
-    def run(self, words, folder):
-        """Does what `subprocess.run` does with a command that begins with Python."""
-        texts = [folder / "stdout", folder / "stderr"]
-        asked = {"words": list(map(str, words[1:])), "texts": list(map(str, texts))}
+    def run(self, words, folder, *, cwd=None, environment=None, text=""):
+        """Does what `subprocess.run` does with a command that begins with Python; what is read and
+        printed lies in a folder."""
+        streams = [folder / each for each in ("stdin", "stdout", "stderr")]
+        streams[0].write_text(text, "utf-8")
+        asked = {
+            "words": list(map(str, words[1:])),
+            "streams": list(map(str, streams)),
+            "cwd": str(cwd or os.getcwd()),
+            "environment": dict(os.environ if environment is None else environment),
+        }
         asks, answers = self._process.stdin, self._process.stdout
         assert asks is not None and answers is not None
-        print(json.dumps(asked | {"cwd": os.getcwd()}), file=asks, flush=True)
+        print(json.dumps(asked), file=asks, flush=True)
         status = int(answers.readline())
-        out, errors = (each.read_text("utf-8", "replace") for each in texts)
+        out, errors = (each.read_text("utf-8", "replace") for each in streams[1:])
         return subprocess.CompletedProcess(words, status, out, errors)
 
     def close(self):
@@ -42,32 +56,49 @@ class Forks:
 
 def serve():
     """The side of that process: a line asks for a fork, a line says how it ended."""
-    import torch._dynamo  # noqa: F401
+    import torch
+    import torch._dynamo
+    import torch._inductor.compile_fx
 
-    from lockstep.capturing.script import main
-
+    # This imports what every program that compiles needs.
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
+    torch.compiler.reset()
     for line in sys.stdin:
-        asked = json.loads(line)
         if (child := os.fork()) == 0:
-            _execute(main, asked)
+            _execute(json.loads(line))
         status = os.waitpid(child, 0)[1]
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _execute(main, asked):
+def _run_code(code, run_name):
+    exec(code, {"__name__": run_name})
+
+
+#: How Python's options of these names run what comes behind them.
+_OPTIONS: dict[str, Callable[..., object]] = {"-c": _run_code, "-m": runpy.run_module}
+
+
+def _execute(asked):
     """Becomes a Python that was started with the words; never returns."""
-    for number, name in enumerate(("/dev/null", *asked["texts"])):
-        made = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+    for number, name in enumerate(asked["streams"]):
+        made = os.open(name, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if number else 0), 0o600)
         os.dup2(made, number)
         os.close(made)
     sys.stdin = open(0, encoding="utf-8")
     os.chdir(asked["cwd"])
-    sys.argv = asked["words"]
-    sys.path[:2] = [os.path.dirname(sys.argv[0])]
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    option = asked["words"][0] if asked["words"][0] in _OPTIONS else ""
+    run = _OPTIONS.get(option, runpy.run_path)
+    what, *sys.argv[1:] = asked["words"][bool(option) :]
+    sys.argv[0] = option or what
+    first = asked["cwd"] if option else os.path.dirname(os.path.abspath(what))
+    path = os.environ.get("PYTHONPATH", "")
+    sys.path[:1] = [first, *filter(None, path.split(os.pathsep))]
     signal.alarm(LONGEST)
     status = 0
     try:
-        main()
+        run(what, run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:

@@ -1,12 +1,19 @@
 """Scripts of cases, for the tests of reproducers: asked for, and executed."""
 
+import atexit
+import functools
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from conversation import HERE, pack, path, view
+
+sys.path.insert(0, str(pathlib.Path(HERE).parents[2] / "ci"))
+
+from forks import Forks
 
 X = {"ref": "x"}
 
@@ -56,40 +63,53 @@ def request(tmp_path, program=ROUND_TRIP, calls=None, storages=(SEVENTHS,), path
     }
 
 
+@functools.cache
+def forks():
+    """What executes Python for these tests: torch is imported once for all."""
+    made = Forks()
+    atexit.register(made.close)
+    return made
+
+
 def render(message, status=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "lockstep_worker", "repro"],
-        input=json.dumps(message),
-        text=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": HERE},
-        timeout=120,
-    )
+    """The script of a request; or, where the exit status is another one, why there is none."""
+    with tempfile.TemporaryDirectory() as streams:
+        done = forks().run(
+            [sys.executable, "-m", "lockstep_worker", "repro"],
+            pathlib.Path(streams),
+            environment={**os.environ, "PYTHONPATH": HERE},
+            text=json.dumps(message),
+        )
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 
 
-def execute(text, folder, environment, before=(), **variables):
+def python(folder, environment, *words):
+    """What a Python says that is started in a folder with these words."""
+    with tempfile.TemporaryDirectory() as streams:
+        return forks().run(
+            [sys.executable, *words], pathlib.Path(streams), cwd=folder, environment=environment
+        )
+
+
+def execute(text, folder, environment, **variables):
+    """What a script says that is started in a folder, where it stays."""
     (folder / "repro.py").write_text(text)
+    return python(folder, {**environment, **variables}, "repro.py")
+
+
+def execute_alone(folder, environment, *words):
+    """What a Python says that is started in a folder, in a process of its own."""
     return subprocess.run(
-        [sys.executable, *before, "repro.py"],
+        [sys.executable, *words],
         cwd=folder,
         capture_output=True,
         text=True,
-        env={**environment, **variables},
+        env=environment,
         timeout=600,
     )
 
 
 def brief(tmp_path, *requests):
     """The brief scripts of some requests."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lockstep_worker", "repro"],
-        input=json.dumps({"brief": requests}),
-        text=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": HERE},
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(render({"brief": requests}))

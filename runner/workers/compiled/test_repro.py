@@ -1,11 +1,7 @@
 """The reproducer: a script without Lockstep that tells by its exit status whether eager and
 compiled agree."""
 
-import re
-import subprocess
-import sys
-
-from reproducers import ROUND_TRIP, X, execute, render, request
+from reproducers import ROUND_TRIP, X, execute, execute_alone, render, request
 
 from conversation import pack, path, view
 from lockstep_worker.repro.write import render as written
@@ -14,7 +10,8 @@ from lockstep_worker.repro.write import render as written
 def test_the_known_report_fails_on_inductor_and_agrees_elsewhere(tmp_path, script_environment):
     text = render(request(tmp_path))
     assert "lockstep_worker" not in text and str(tmp_path) not in text
-    done = execute(text, tmp_path, script_environment)
+    (tmp_path / "repro.py").write_text(text)
+    done = execute_alone(tmp_path, script_environment, "repro.py")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "17 of 20 elements differ" in done.stdout
     done = execute(text, tmp_path, script_environment, TORCH_COMPILE_BACKEND="aot_eager")
@@ -131,28 +128,6 @@ exec(os.environ.get("BEFORE", ""))
 """
 
 
-#: Runs each script in a fork, so that torch is imported once; prints what each said and its exit
-#: status.
-DRIVER = """
-import os
-os.dup2(1, 2)
-import json, os, runpy, sys, torch, torch._dynamo, torch._inductor.config
-torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))  # imports what they all need
-for script in sys.argv[1:]:
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        sys.argv = [script]
-        try:
-            runpy.run_path(script, run_name="__main__")
-        except SystemExit as end:
-            sys.stdout.flush()
-            os._exit(end.code)
-        os._exit(99)
-    print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
 CLONE = [{"let": ["y"], "op": "aten::clone.default", "args": [{"ref": "x"}]}]
 
 
@@ -244,8 +219,7 @@ SPECIAL = [  # changes of the request, PERTURB, exit status, words
 
 def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
     (tmp_path / "perturbing_backend.py").write_text(PERTURBING)
-    expected: list = []
-    scripts: list = []
+    wrong = []
     for policy, perturb, status, words in [*VERDICTS, *SPECIAL]:
         changes = (
             dict(policy)
@@ -270,25 +244,10 @@ def test_the_exit_status_is_the_verdict(tmp_path, script_environment):
         text = written(
             request(tmp_path, program, [call], path_=path("inductor", **settings), **changes)
         )
-        scripts.append(str(tmp_path / f"script{len(scripts)}.py"))
-        (tmp_path / scripts[-1]).write_text(text)
-        expected.append((policy, perturb, status, words))
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, *scripts],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**script_environment, "PYTHONPATH": str(tmp_path)},
-    )
-    said = re.findall(r"(.*?)^status (-?\d+)$", done.stdout, re.DOTALL | re.MULTILINE)
-    assert len(said) == len(expected), done.stdout + done.stderr
-    wrong = [
-        (case, text, status)
-        for case, (text, status) in zip(expected, said, strict=True)
-        if int(status) != case[2] or case[3] not in text
-    ]
-    assert not wrong, "\n".join(map(str, wrong)) + done.stderr
+        done = execute(text, tmp_path, script_environment, PYTHONPATH=str(tmp_path))
+        if done.returncode != status or words not in done.stdout + done.stderr:
+            wrong.append((policy, perturb, status, words, done))
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_a_zero_tensor_is_built_as_one(tmp_path, script_environment):
@@ -329,7 +288,8 @@ def test_options_and_folders_of_the_path_are_in_force(tmp_path, script_environme
         'if __name__ == "__main__":',
         'print("PATH is", os.environ["PATH"])\nif __name__ == "__main__":',
     )
-    done = execute(text, tmp_path, script_environment)
+    (tmp_path / "repro.py").write_text(text)
+    done = execute_alone(tmp_path, script_environment, "repro.py")
     assert done.returncode == 0, done.stdout + done.stderr  # without the option it differs
     assert f"PATH is /of/the/path:{script_environment['PATH']}" in done.stdout
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from reproducers import execute, render, request
+from reproducers import execute, python, render, request
 
 from conversation import path
 
@@ -99,14 +99,8 @@ def test_git_bisect_names_the_commit(tmp_path, script_environment):
 def test_test_fn_is_there_and_git_bisect_can_skip(tmp_path, script_environment):
     text = render(request(tmp_path, path_=path("inductor", backend="aot_eager")))
     (tmp_path / "repro.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-c", "import repro; assert repro.test_fn() is True"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=script_environment,
-        timeout=600,
-    )
+    code = "import repro; assert repro.test_fn() is True"
+    done = python(tmp_path, script_environment, "-c", code)
     assert done.returncode == 0, done.stdout + done.stderr
     for lacking in (
         {"config": {"torch._inductor.config.no_such_thing": 1}},

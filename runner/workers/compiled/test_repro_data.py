@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from reproducers import SEVENTHS, execute, render, request
+from reproducers import SEVENTHS, execute, python, render, request
 
 from conversation import HERE, pack, path, view
 from lockstep_worker.repro.definitions import MODULES, chosen, module
@@ -115,13 +115,7 @@ def test_everything_of_a_program_comes_along(tmp_path, script_environment):
         "assert a.stride() == (1, 4) and b.sum() == 4899 * 4900 / 2;"
         f"assert bytes(a.t().contiguous().view(torch.uint8).flatten().tolist()) == {SEVENTHS!r}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", check],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=script_environment,
-    )
+    done = python(tmp_path, script_environment, "-c", check)
     assert done.returncode == 0, done.stderr
 
 
@@ -231,7 +225,8 @@ def test_quantized_tensors_are_written_with_their_scales(tmp_path, script_enviro
         "print([seen[name].numbers.flatten().tolist() for name in 'xy']);"
         "print(seen['b'].about['quantizer'][2], seen['b'].numbers.flatten().tolist())"
     )
-    done = execute(text, tmp_path, script_environment, ["-c", check])
+    (tmp_path / "repro.py").write_text(text)
+    done = python(tmp_path, script_environment, "-c", check)
     assert done.stdout.splitlines() == [
         "[[-63.5, 0.0, 0.5, 64.0], [-1.5, -1.0, 4.0, 6.0]]",
         "0 [0, 1, 2, 3]",
