@@ -215,7 +215,8 @@ def test_compilers_do_not_hear_how_the_memory_of_a_worker_is_tuned(monkeypatch):
     from lockstep_worker import environment
 
     for tuned, left in (("glibc.malloc.hugetlb=1", None), ("glibc.malloc.check=1",) * 2):
-        monkeypatch.setenv("GLIBC_TUNABLES", tuned)
+        # A copy: what it sets for a worker, every later test's would inherit.
+        monkeypatch.setattr(os, "environ", os.environ | {"GLIBC_TUNABLES": tuned})
         environment.before_torch()
         assert os.environ.get("GLIBC_TUNABLES") == left
 
