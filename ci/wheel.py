@@ -1,6 +1,8 @@
 """Builds the wheel and the sdist that pip installs, and tests them: ci/wheel [STEP…]
 
     build   the sdist, and from it the wheel, named for the systems that it runs on
+    pack    the same around the runner of a developers' build, whose bin/ is in LOCKSTEP_BINARY_DIR:
+            for trials of everything but the compiler's flags
     check   what is in them, and what the index and auditwheel say of them
     venv    installs the wheel beside the torch of ci/lockstep, and gets one verdict by it
     roots   minimal Debian 12 and 13, without root and network, site-packages read-only: smoke,
@@ -16,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import zipfile
@@ -76,13 +79,46 @@ def tools() -> pathlib.Path:
 
 
 def step_build() -> None:
+    make_both("wheel")
+
+
+def step_pack() -> None:
+    build = pathlib.Path(os.environ.get("LOCKSTEP_BINARY_DIR", ""))
+    with tempfile.TemporaryDirectory(dir=HOME) as raw:
+        runner = pathlib.Path(raw) / "lockstep"
+        run("strip", "-o", runner, build / "bin" / "lockstep")
+        make_both("wheel around a runner", f"-Ccmake.define.LOCKSTEP_CARRIED={runner}")
+    (source,) = DIST.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        carried = {name.partition("/")[2] for name in archive.getnames()}
+    lacking = sorted(compiled_of(build) - carried)
+    expect(not lacking, f"all that the runner is compiled from in the sdist, without {lacking}")
+
+
+def compiled_of(build: pathlib.Path) -> set[str]:
+    """The files of ours that the runner of a build was compiled from, by Ninja's account."""
+    found, wanted = set(), False
+    for line in run("ninja", "-C", build, "-t", "deps").splitlines():
+        if line and not line.startswith(" "):
+            wanted = bool(re.match(r"CMakeFiles/lockstep(_core|_commands|_elements)?\.dir/", line))
+        elif wanted and line:
+            file = pathlib.Path(os.path.normpath(build / line.strip()))
+            if file.is_relative_to(ROOT) and not file.is_relative_to(build):
+                found.add(str(file.relative_to(ROOT)))
+    expect(len(found) > 100, f"the files of the runner in {build}, found {len(found)}")
+    return found
+
+
+def make_both(what: str, *settings: str) -> None:
+    """The sdist and the wheel, in DIST; `settings` are those of the build backend."""
     set_up.provide_packages("packages.txt")
     bin_ = tools()
     shutil.rmtree(DIST, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=HOME) as raw:
         log = places.log_file("wheel.log")
-        say(f"building the sdist, and the wheel from it (tail -f {log})")
-        log.write_text(run(bin_ / "python", "-m", "build", "--outdir", raw, ROOT), "utf-8")
+        say(f"building the sdist, and the {what} from it (tail -f {log})")
+        build = [bin_ / "python", "-m", "build", *settings, "--outdir", raw, ROOT]
+        log.write_text(run(*build), "utf-8")
         (built,) = pathlib.Path(raw).glob("*.whl")
         path = f"{bin_}{os.pathsep}{os.environ['PATH']}"
         repair = [bin_ / "auditwheel", "repair", "--plat", PLATFORM, "--wheel-dir", DIST, built]
@@ -351,7 +387,13 @@ def step_roots() -> None:
         try_root(suite)
 
 
-STEPS = {"build": step_build, "check": step_check, "venv": step_venv, "roots": step_roots}
+STEPS = {
+    "build": step_build,
+    "pack": step_pack,
+    "check": step_check,
+    "venv": step_venv,
+    "roots": step_roots,
+}
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 # What the wheel carries beside the modules of runner/python/lockstep, relative to that package: the runner, the suite
 # (laid out as this repository), and what the eager worker is built from at the user's.
-find_library(LOCKSTEP_MPFR mpfr)
-find_library(LOCKSTEP_GMP gmp)
+find_library(LOCKSTEP_MPFR libmpfr.a)
+find_library(LOCKSTEP_GMP libgmp.a)
 find_path(LOCKSTEP_HAVE_MPFR mpfr.h)
 find_path(LOCKSTEP_HAVE_GMP gmp.h PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE})
 if(NOT LOCKSTEP_MPFR OR NOT LOCKSTEP_GMP OR NOT LOCKSTEP_HAVE_MPFR OR NOT LOCKSTEP_HAVE_GMP)
@@ -9,8 +9,12 @@ if(NOT LOCKSTEP_MPFR OR NOT LOCKSTEP_GMP OR NOT LOCKSTEP_HAVE_MPFR OR NOT LOCKST
                       "ci/packages.txt; or set LOCKSTEP_PREFIX to a prefix that has them.")
 endif()
 
-install(TARGETS lockstep RUNTIME DESTINATION bin)
-if(LOCKSTEP_WITH_CUDA AND LOCKSTEP_NVCC)
+if(LOCKSTEP_CARRIED)
+  install(PROGRAMS ${LOCKSTEP_CARRIED} DESTINATION bin RENAME lockstep)
+else()
+  install(TARGETS lockstep RUNTIME DESTINATION bin)
+endif()
+if(LOCKSTEP_WITH_CUDA AND LOCKSTEP_NVCC AND NOT LOCKSTEP_CARRIED)
   install(FILES ${cuda_digests} DESTINATION bin)
 endif()
 
