@@ -117,15 +117,19 @@ def test_every_command_does_what_the_page_says(place, page):
         **os.environ,
         "LOCKSTEP_HOME": str(ROOT),
         "LOCKSTEP_CACHE": str(place / ".lockstep"),
-        "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
         "COLUMNS": "80",
     }
+    # Not in PATH: no resident worker stands in for a process with another one.
+    ours = "".join(
+        f'{each.name}() {{ {shlex.quote(str(each))} "$@"; }}\n'
+        for each in (place / "bin").iterdir()
+    )
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONPATH"):
         environment.pop(name, None)
     wrong = []
     for command, shown in commands((ROOT / page).read_text()):
         done = subprocess.run(
-            ["bash", "-c", narrowed(command)],
+            ["bash", "-c", ours + narrowed(command)],
             cwd=place,
             env=environment,
             capture_output=True,
