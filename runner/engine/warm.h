@@ -33,9 +33,9 @@ std::vector<std::string> attaching(const std::filesystem::path& folder,
 /// Whether there is a socket in `folder`, whoever listens there.
 bool has_resident(const std::filesystem::path& folder);
 
-/// The name of what this process would become by executing `argv`: of its words through the name of
-/// the worker's module, its environment but for variables that every worker takes over as they are,
-/// its limits, its processors, its namespaces and its control group.
+/// The name of what this process would become by executing `argv`: of its environment but for
+/// variables that every worker takes over as they are, its limits, its processors, its namespaces
+/// and its control group. Words of the worker's own do not count.
 std::string identity_of_worker(const std::vector<std::string>& argv);
 
 /// `--attach FOLDER ARGV…`: becomes the worker. A resident one with its identity forks it, and this
