@@ -6,10 +6,12 @@ what it would find in a process of its own, but for variables that torch reads a
 import atexit
 import json
 import os
+import pathlib
 import runpy
 import signal
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 
@@ -32,11 +34,16 @@ class Forks:
             env=alone,
         )
 
-    def run(self, words, folder, *, cwd=None, environment=None, text=""):
-        """Does what `subprocess.run` does with a command that begins with Python; what is read and
-        printed lies in a folder."""
-        streams = [folder / each for each in ("stdin", "stdout", "stderr")]
-        streams[0].write_text(text, "utf-8")
+    def run(self, words, *, cwd=None, environment=None, text=""):
+        """Does what `subprocess.run` does with a command that begins with Python."""
+        with tempfile.TemporaryDirectory() as folder:
+            streams = [pathlib.Path(folder, each) for each in ("stdin", "stdout", "stderr")]
+            streams[0].write_text(text, "utf-8")
+            status = self._status_of(words, streams, cwd, environment)
+            out, errors = (each.read_text("utf-8", "replace") for each in streams[1:])
+        return subprocess.CompletedProcess(words, status, out, errors)
+
+    def _status_of(self, words, streams, cwd, environment):
         asked = {
             "words": list(map(str, words[1:])),
             "streams": list(map(str, streams)),
@@ -46,9 +53,7 @@ class Forks:
         asks, answers = self._process.stdin, self._process.stdout
         assert asks is not None and answers is not None
         print(json.dumps(asked), file=asks, flush=True)
-        status = int(answers.readline())
-        out, errors = (each.read_text("utf-8", "replace") for each in streams[1:])
-        return subprocess.CompletedProcess(words, status, out, errors)
+        return int(answers.readline())
 
     def close(self):
         self._process.communicate()

@@ -38,13 +38,13 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory()
         read, self._to = os.pipe()
         self._from, write = os.pipe()
-        # It reads its descriptor 3 and writes to 4, whatever these are here.
-        shell = f'exec "$@" 3<&{read} 4>&{write} {read}<&- {write}>&-'
+        # It reads its descriptor 3 and writes to 4, whatever these are here. The last pipe's end is
+        # above 3, so that the first redirection does not take it away.
         self._process = subprocess.Popen(
             [
                 "bash",
                 "-c",
-                shell if {read, write}.isdisjoint({3, 4}) else 'exec "$@"',
+                f'exec "$@" 3<&{read} 4>&{write}',
                 "bash",
                 BROWSER,
                 *"""
@@ -80,8 +80,8 @@ class Browser:
         self._heard(lambda each: (each.get("method"), each.get("sessionId")) == (event, session))
 
     def _heard(self, wanted):
-        for each in [each for each in self.events if wanted(each)]:
-            return each
+        if (kept := next(filter(wanted, self.events), None)) is not None:
+            return kept
         end = time.monotonic() + LONGEST
         while True:
             *whole, self._rest = self._rest.split(b"\0")
@@ -155,7 +155,11 @@ class Tab:
     def complaints(self):
         """What its scripts, or the browser, have said."""
         said = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
-        return [each for each in self._browser.events if each.get("method") in said]
+        return [
+            each
+            for each in self._browser.events
+            if each.get("method") in said and each.get("sessionId") == self._session
+        ]
 
 
 class Opened:
@@ -172,6 +176,7 @@ class Opened:
         with self.tab(address) as tab:
             complaints, text = tab.complaints(), tab.text()
         assert not complaints, complaints
+        assert text, "the page is empty"
         text = re.sub(r"<script.*?</script>", "", text, flags=re.S)
         return re.sub(r'<div id="plain">.*?(?=<output class="asked"|$)', "", text, flags=re.S)
 

@@ -13,9 +13,9 @@ if(LOCKSTEP_CARRIED)
   install(PROGRAMS ${LOCKSTEP_CARRIED} DESTINATION bin RENAME lockstep)
 else()
   install(TARGETS lockstep RUNTIME DESTINATION bin)
-endif()
-if(LOCKSTEP_WITH_CUDA AND LOCKSTEP_NVCC AND NOT LOCKSTEP_CARRIED)
-  install(FILES ${cuda_digests} DESTINATION bin)
+  if(LOCKSTEP_WITH_CUDA AND LOCKSTEP_NVCC)
+    install(FILES ${cuda_digests} DESTINATION bin)
+  endif()
 endif()
 
 # carry(FOLDER PATTERN...): the files of a folder of ours, but for tests and what they read.

@@ -96,9 +96,7 @@ def capture(forks: Forks, script: pathlib.Path, folder: pathlib.Path, name: str)
     limits = {"bytes": 1 << 30, "graphs": 64, "functions": False, "calls": False}
     program = pathlib.Path(cases.__file__).with_name("script.py")
     words = [sys.executable, str(program), str(worked), json.dumps(limits), str(script)]
-    streams = script.with_suffix(".said")
-    streams.mkdir()
-    done = forks.run(words, streams)
+    done = forks.run(words)
     if not worked.is_dir():
         return f"its script imports no torch: {done.stderr[-200:]}"
     found = cases.captured_of(spool.regions_of(worked), worked, "captured")

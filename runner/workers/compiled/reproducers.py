@@ -7,7 +7,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 from conversation import HERE, pack, path, view
 
@@ -73,23 +72,18 @@ def forks():
 
 def render(message, status=0):
     """The script of a request; or, where the exit status is another one, why there is none."""
-    with tempfile.TemporaryDirectory() as streams:
-        done = forks().run(
-            [sys.executable, "-m", "lockstep_worker", "repro"],
-            pathlib.Path(streams),
-            environment={**os.environ, "PYTHONPATH": HERE},
-            text=json.dumps(message),
-        )
+    done = forks().run(
+        [sys.executable, "-m", "lockstep_worker", "repro"],
+        environment={**os.environ, "PYTHONPATH": HERE},
+        text=json.dumps(message),
+    )
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 
 
 def python(folder, environment, *words):
     """What a Python says that is started in a folder with these words."""
-    with tempfile.TemporaryDirectory() as streams:
-        return forks().run(
-            [sys.executable, *words], pathlib.Path(streams), cwd=folder, environment=environment
-        )
+    return forks().run([sys.executable, *words], cwd=folder, environment=environment)
 
 
 def execute(text, folder, environment, **variables):
@@ -98,10 +92,11 @@ def execute(text, folder, environment, **variables):
     return python(folder, {**environment, **variables}, "repro.py")
 
 
-def execute_alone(folder, environment, *words):
-    """What a Python says that is started in a folder, in a process of its own."""
+def execute_alone(text, folder, environment):
+    """The same of a script in a process of its own, as users start it."""
+    (folder / "repro.py").write_text(text)
     return subprocess.run(
-        [sys.executable, *words],
+        [sys.executable, "repro.py"],
         cwd=folder,
         capture_output=True,
         text=True,

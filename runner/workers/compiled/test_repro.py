@@ -10,8 +10,7 @@ from lockstep_worker.repro.write import render as written
 def test_the_known_report_fails_on_inductor_and_agrees_elsewhere(tmp_path, script_environment):
     text = render(request(tmp_path))
     assert "lockstep_worker" not in text and str(tmp_path) not in text
-    (tmp_path / "repro.py").write_text(text)
-    done = execute_alone(tmp_path, script_environment, "repro.py")
+    done = execute_alone(text, tmp_path, script_environment)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "17 of 20 elements differ" in done.stdout
     done = execute(text, tmp_path, script_environment, TORCH_COMPILE_BACKEND="aot_eager")
@@ -288,8 +287,7 @@ def test_options_and_folders_of_the_path_are_in_force(tmp_path, script_environme
         'if __name__ == "__main__":',
         'print("PATH is", os.environ["PATH"])\nif __name__ == "__main__":',
     )
-    (tmp_path / "repro.py").write_text(text)
-    done = execute_alone(tmp_path, script_environment, "repro.py")
+    done = execute_alone(text, tmp_path, script_environment)
     assert done.returncode == 0, done.stdout + done.stderr  # without the option it differs
     assert f"PATH is /of/the/path:{script_environment['PATH']}" in done.stdout
 

@@ -57,8 +57,7 @@ def record(tmp_path, forks):
         limits = {"bytes": 1 << 24, "graphs": 16, "functions": functions, "calls": calls}
         command = [sys.executable, SCRIPT, folder, json.dumps(limits), program, *words]
         if not fresh and not before:
-            streams = pathlib.Path(tempfile.mkdtemp(prefix="streams-", dir=tmp_path))
-            return Recorded(forks.run(command, streams), folder, program.stem)
+            return Recorded(forks.run(command), folder, program.stem)
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONGEST)
         return Recorded(done, folder, program.stem)
 
