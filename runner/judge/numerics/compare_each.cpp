@@ -12,7 +12,7 @@ namespace {
 
 /// Both sides of one element, its parts (two of a complex one) decoded.
 struct ElementPair {
-  double value[2][2] = {};  ///< [side][part]
+  std::array<double, 2> value[2] = {};  ///< of each side, its parts
   bool payload = false, unequal = false, finite = true;
   DifferenceClass worst = DifferenceClass::none;
   std::uint64_t ulp = 0;
@@ -37,8 +37,8 @@ ElementPair decode(const Dtype& dtype, const std::byte* eager, const std::byte* 
   return pair;
 }
 
-bool is_zero(const double (&z)[2]) { return z[0] == 0.0 && z[1] == 0.0; }
-bool is_nan(const double (&z)[2]) { return std::isnan(z[0]) || std::isnan(z[1]); }
+bool is_zero(const std::array<double, 2>& z) { return z[0] == 0.0 && z[1] == 0.0; }
+bool is_nan(const std::array<double, 2>& z) { return std::isnan(z[0]) || std::isnan(z[1]); }
 
 void note(bool is_it, std::int64_t position, std::int64_t& how_many, std::int64_t& first) {
   how_many += is_it;
@@ -55,16 +55,6 @@ void note_error(double error, double magnitude, std::int64_t position, PairNumbe
   if (magnitude > 0) numbers.max_rel = std::max(numbers.max_rel, error / magnitude);
 }
 
-void note_complex(const ElementPair& pair, std::int64_t position, const Tolerance& tolerance,
-                  PairNumbers& numbers) {
-  const auto& [e, c] = pair.value;
-  const double error = modulus(c[0] - e[0], c[1] - e[1]);
-  const double magnitude = modulus(e[0], e[1]);
-  const bool close = std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * magnitude;
-  note(!close, position, numbers.not_close, numbers.first_not_close);
-  note_error(error, magnitude, position, numbers);
-}
-
 /// In float32, as torch computes with narrow dtypes.
 void note_narrow(float e, float c, std::int64_t position, const Tolerance& tolerance,
                  PairNumbers& numbers) {
@@ -79,10 +69,13 @@ void note_narrow(float e, float c, std::int64_t position, const Tolerance& toler
 
 }  // namespace
 
-void measure_complex(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
+void measure_complex(const std::array<double, 2>& eager, const std::array<double, 2>& compiled,
                      std::int64_t position, const Tolerance& tolerance, PairNumbers& numbers) {
-  const ElementPair pair = decode(dtype, eager, compiled);
-  if (pair.unequal) note_complex(pair, position, tolerance, numbers);
+  const double error = modulus(compiled[0] - eager[0], compiled[1] - eager[1]);
+  const double magnitude = modulus(eager[0], eager[1]);
+  const bool close = std::isfinite(error) && error <= tolerance.atol + tolerance.rtol * magnitude;
+  note(!close, position, numbers.not_close, numbers.first_not_close);
+  note_error(error, magnitude, position, numbers);
 }
 
 void compare_each(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
@@ -111,7 +104,7 @@ void compare_each(const Dtype& dtype, const std::byte* eager, const std::byte* c
     if (!pair.finite) {
       note(true, position, numbers.not_close, numbers.first_not_close);
     } else if (dtype.is_complex()) {
-      note_complex(pair, position, tolerance, numbers);
+      measure_complex(e, c, position, tolerance, numbers);
     } else {
       note_narrow(static_cast<float>(e[0]), static_cast<float>(c[0]), position, tolerance, numbers);
     }

@@ -118,9 +118,9 @@ void compare_each(const Dtype& dtype, const std::byte* eager, const std::byte* c
                   std::size_t count, std::int64_t position, const Tolerance& tolerance,
                   PairNumbers& numbers);
 
-/// Of one complex element that is finite on both sides: its error, if that is new, and whether it
-/// is close.  What is counted of others it leaves alone.
-void measure_complex(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
+/// Of one complex element, its parts finite: its error, if that is new, and whether it is close.
+/// What is counted of others it leaves alone.
+void measure_complex(const std::array<double, 2>& eager, const std::array<double, 2>& compiled,
                      std::int64_t position, const Tolerance& tolerance, PairNumbers& numbers);
 
 }  // namespace lockstep

@@ -116,6 +116,47 @@ TEST(Statistics, AgreeWithThePlainOracleWhereMeasuringIsSkipped) {
   }
 }
 
+// Where all so far is one ulp apart, bits that are as near to each other are not always numbers
+// that are.
+TEST(Statistics, AgreeWithThePlainOracleOnBitsThatAreNear) {
+  const std::int64_t count = TensorWalk::kBlock + 64;
+  for (const std::string_view name : {"complex64", "complex128", "float32", "float64"}) {
+    const Dtype& dtype = *find_dtype(name);
+    const Dtype& number = number_dtype(dtype);
+    const std::int64_t parts = dtype.bytes / number.bytes;
+    const std::uint64_t sign = std::uint64_t{1} << (8 * number.bytes - 1);
+    const std::uint64_t ones = sign - 1 + sign, one = encode(number, 1);
+    const std::uint64_t normal = std::uint64_t{1} << number.mantissa_bits;
+    const std::uint64_t infinity = encode(number, HUGE_VAL);
+    for (const std::uint64_t bits :
+         {std::uint64_t{0}, std::uint64_t{1}, normal - 1, normal, one, infinity - 1, infinity,
+          infinity + 1, sign - 1, sign, sign + 1, sign + normal, sign + infinity, ones}) {
+      for (const std::uint64_t step :
+           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, sign}) {
+        for (const bool back : {false, true}) {
+          const Tensor e = zeros(name, {count});
+          const Tensor c = zeros(name, {count});
+          for (std::int64_t i = 0; i < parts * count; ++i) {
+            fixtures::set_bits(e, i, one);
+            fixtures::set_bits(c, i, one + (i % 7 == 0));
+          }
+          const std::int64_t there =
+              parts * (TensorWalk::kBlock + static_cast<std::int64_t>(bits % 16));
+          const std::int64_t part = there + (parts > 1 && back);
+          fixtures::set_bits(e, part, bits);
+          fixtures::set_bits(c, part, (back ? bits - step : bits + step) & ones);
+          constexpr Tolerance tolerance{1.3e-6, 1e-5};
+          const PairNumbers plain =
+              oracle::compare(dtype, e.bytes->data(), c.bytes->data(), count, tolerance);
+          for (const VectorLevel level : vector_levels())
+            expect_same(fast(e, c, tolerance, {1, level}), plain,
+                        fmt::format("{} {:x} {} {:x}", name, bits, back ? "less" : "and", step));
+        }
+      }
+    }
+  }
+}
+
 // Squares are less exact than errors: those that they cannot tell apart are measured.
 TEST(Statistics, AgreeWithThePlainOracleOnErrorsThatAreNearlyEqual) {
   const std::int64_t count = 300;

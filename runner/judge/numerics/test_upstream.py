@@ -24,7 +24,7 @@ def executable():
     root = pathlib.Path(__file__).resolve().parents[2]
     known = [
         root / f".lockstep/build/{preset}/bin/lockstep_core_tests"
-        for preset in ("dev", "core", "asan")
+        for preset in ("core", "asan")
     ]
     asked = os.environ.get("LOCKSTEP_CORE_TESTS")
     for path in [pathlib.Path(asked)] if asked else known:
