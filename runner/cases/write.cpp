@@ -372,7 +372,7 @@ void put_inputs(const Case& declared, Json& root) {
     if (context != Context()) call["context"] = context_to_json(context);
     return call;
   };
-  root["calls"] = {with_context(Json::object(), declared.calls.front().context)};
+  root["calls"].push_back(with_context(Json::object(), declared.calls.front().context));
   for (std::size_t k = 1; k < declared.calls.size(); ++k) {
     Json changes = Json::object();
     for (const InputSpec& input : declared.calls[k].inputs) {
