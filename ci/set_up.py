@@ -73,7 +73,7 @@ def prefixes() -> list[pathlib.Path]:
 
 
 def has(probe: str) -> bool:
-    """Whether a command, a header or something of Python's is there."""
+    """Whether a command, a header or something of Python's or of clang's is there."""
     if probe.startswith("python3:"):
         if os.environ.get("LOCKSTEP_PYTHON"):
             return True  # a user's own needs no venv, and no Debian package would give it Python.h
@@ -85,6 +85,12 @@ def has(probe: str) -> bool:
             subprocess.run(["python3", "-c", code], capture_output=True, check=False).returncode
             == 0
         )
+    if probe.startswith("clang:"):
+        if shutil.which("clang++") is None:
+            return False
+        asked = ["clang++", "-print-resource-dir"]
+        own = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+        return (pathlib.Path(own) / "include" / probe.removeprefix("clang:")).is_file()
     if probe.endswith((".h", ".hpp")):
         return any((prefix / "include" / probe).is_file() for prefix in prefixes())
     return shutil.which(probe) is not None

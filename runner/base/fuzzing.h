@@ -33,7 +33,7 @@ class Random {
 /// What one test does.  LOCKSTEP_FUZZ: how many inputs; LOCKSTEP_FUZZ_SEED: the first.
 struct Stint {
   std::uint64_t begin = 0;
-  std::uint64_t count = 3000;
+  std::uint64_t count = 1000;
 };
 
 inline Stint stint() {
