@@ -23,8 +23,7 @@ SPECIALS = [float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 65504.0, 1e-45
 def executable():
     root = pathlib.Path(__file__).resolve().parents[2]
     known = [
-        root / f".lockstep/build/{preset}/bin/lockstep_core_tests"
-        for preset in ("core", "asan")
+        root / f".lockstep/build/{preset}/bin/lockstep_core_tests" for preset in ("core", "asan")
     ]
     asked = os.environ.get("LOCKSTEP_CORE_TESTS")
     for path in [pathlib.Path(asked)] if asked else known:
