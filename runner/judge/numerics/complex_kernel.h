@@ -82,7 +82,7 @@ HWY_INLINE std::size_t count_other(D d, V e, V c) {
 }
 #endif
 
-/// The same of a block whose parts are nowhere more than one ulp apart, in half of the time:
+/// The same of a block whose parts are nowhere more than one ulp apart, in two thirds of the time;
 /// nothing if they are.  Whether all is normal or zero, which this takes for granted, `least` and
 /// `largest` tell, as they do of any block.
 template <class Raw>
@@ -131,6 +131,7 @@ HWY_INLINE void load_numbers(D d, const std::byte* from, V& real, V& imaginary) 
   }
 }
 
+/// Both parts of one element.
 template <class Format>
 std::array<double, 2> element(const std::byte* from) {
   std::array<std::conditional_t<sizeof(typename Format::Raw) == 4, float, double>, 2> parts;
