@@ -194,6 +194,7 @@ def compiler(copy):
         # The first of two definitions counts: what the tree changed comes before what was built.
         "-Wl,--allow-multiple-definition",
         build / "liblockstep_core.a",
+        build / "liblockstep_kernels.a",
         *(library for library in libraries if not library.endswith("NOTFOUND") and library),
     ]
 
