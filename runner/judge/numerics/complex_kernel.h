@@ -61,6 +61,20 @@ HWY_INLINE ComplexScan<Raw> scan_complex(const std::byte* eager, const std::byte
           last_bits};
 }
 
+/// Whether all is finite and normal or zero, and no further from 1 than by a factor of 2^reach.
+template <class Format>
+HWY_INLINE bool is_within(int reach, const Scan<typename Format::Raw>& found) {
+  using Raw = typename Format::Raw;
+  constexpr Raw one = static_cast<Raw>(1 - Format::kSmallest) << Format::kMantissa;
+  const Raw far = std::min(one, static_cast<Raw>(reach) << Format::kMantissa);
+  const Raw least = std::max<Raw>(Format::kNormal, one - far);
+  return found.largest < std::min<Raw>(Format::kInfinity, one + far) &&
+         std::min(found.least_eager, found.least_high) >= least - 1;
+}
+
+/// Squares of what lies within it are normal as doubles.
+constexpr int kReach = 400;
+
 #if HWY_TARGET == HWY_SCALAR
 constexpr bool kPairs = false;  ///< whether a vector holds both parts of an element
 template <class D, class V>
@@ -82,10 +96,9 @@ HWY_INLINE std::size_t count_other(D d, V e, V c) {
 }
 #endif
 
-/// The same of a block whose parts are nowhere more than one ulp apart, in two thirds of the time;
-/// nothing if they are.  Whether all is normal or zero, which this takes for granted, `least` and
-/// `largest` tell, as they do of any block.
-template <class Raw>
+/// What scan_complex tells, in two thirds of the time, of a block whose parts are within kReach and
+/// nowhere more than one ulp apart; of others nothing.
+template <class Format, class Raw = typename Format::Raw>
 HWY_INLINE std::optional<ComplexScan<Raw>> scan_near(const std::byte* eager,
                                                      const std::byte* compiled, std::size_t count) {
   const hn::ScalableTag<Raw> d;
@@ -112,7 +125,9 @@ HWY_INLINE std::optional<ComplexScan<Raw>> scan_near(const std::byte* eager,
   if (greatest(d, steps) > 2) return std::nullopt;
   const auto most = static_cast<Raw>(greatest(ds, largest));
   const Raw low = least(d, least_size);
-  return ComplexScan<Raw>{{other, other, other > 0 ? Raw{1} : Raw{0}, most, low, low}, 0, other};
+  const Scan<Raw> found{other, other, other > 0 ? Raw{1} : Raw{0}, most, low, low};
+  if (!is_within<Format>(kReach, found)) return std::nullopt;
+  return ComplexScan<Raw>{found, 0, other};
 }
 
 /// Both parts of elements as floats or doubles, which are no narrower.
@@ -219,17 +234,6 @@ HWY_INLINE void note_scan(const std::byte* eager, const std::byte* compiled, std
   }
 }
 
-/// Whether all is finite and normal or zero, and no further from 1 than by a factor of 2^reach.
-template <class Format>
-HWY_INLINE bool is_within(int reach, const Scan<typename Format::Raw>& found) {
-  using Raw = typename Format::Raw;
-  constexpr Raw one = static_cast<Raw>(1 - Format::kSmallest) << Format::kMantissa;
-  const Raw far = std::min(one, static_cast<Raw>(reach) << Format::kMantissa);
-  const Raw least = std::max<Raw>(Format::kNormal, one - far);
-  return found.largest < std::min<Raw>(Format::kInfinity, one + far) &&
-         std::min(found.least_eager, found.least_high) >= least - 1;
-}
-
 template <class Format>
 void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte* compiled,
                     std::size_t count, std::int64_t position, const Tolerance& tolerance,
@@ -239,17 +243,14 @@ void complex_kernel(const Dtype& dtype, const std::byte* eager, const std::byte*
   const bool equal = std::memcmp(eager, compiled, count * 2 * sizeof(Raw)) == 0;
   const bool vacuous = numbers.all_zero || numbers.all_nan;
   if (equal && !vacuous) return;
-  // Squares of what lies in this reach are normal as doubles.
-  constexpr int reach = 400;
   Distances<Raw> apart;
   std::optional<ComplexScan<Raw>> near;
   // As all before were; of the first, `apart` tells the place.
-  if (kPairs && numbers.max_ulp == 1) near = scan_near<Raw>(eager, compiled, count);
-  if (near && !is_within<Format>(reach, near->found)) near.reset();
+  if (kPairs && numbers.max_ulp == 1) near = scan_near<Format>(eager, compiled, count);
   const ComplexScan<Raw> scanned =
       near ? *near : scan_complex<Format>(eager, compiled, count, apart);
   const Scan<Raw>& found = scanned.found;
-  if (!is_within<Format>(reach, found))
+  if (!is_within<Format>(kReach, found))
     return compare_each(dtype, eager, compiled, count, position, tolerance, numbers);
   numbers.all_zero = numbers.all_zero && found.largest == 0;
   numbers.all_nan = false;

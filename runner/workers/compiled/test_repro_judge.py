@@ -1,8 +1,7 @@
 """The reproducer's judge against Lockstep's: thousands of generated pairs of values under every
 policy.
 
-Needs the core tests' executable (LOCKSTEP_CORE_TESTS, or built by a preset); without it the
-agreement is skipped."""
+Needs the core tests' executable (LOCKSTEP_CORE_TESTS); without it the agreement is skipped."""
 
 import functools
 import itertools
