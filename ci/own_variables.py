@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-#: Set by pytest and by the tests of Lockstep; every worker takes them over (engine/warm.cpp).
-TAKEN_OVER = ("PYTEST_", "LOCKSTEP_")
+#: Set by pytest, by the tests of Lockstep, and by torch; every worker takes them over
+#: (engine/warm.cpp).
+TAKEN_OVER = ("PYTEST_", "LOCKSTEP_", "TORCHINDUCTOR_CACHE_DIR")
 
 
 def variables():

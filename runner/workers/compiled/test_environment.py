@@ -157,12 +157,12 @@ def test_no_accelerator_is_seen_while_the_parent_imports(monkeypatch):
 
     asked = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: False)
 
-    def import_all():
+    def compile_first(cache):
         raise Imported(asked.is_available())
 
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("mtia"))
     monkeypatch.setattr(torch, "get_device_module", lambda device: asked)
-    monkeypatch.setattr(warmup.inductor, "import_all", import_all)
+    monkeypatch.setattr(warmup, "_import_and_compile", compile_first)
     monkeypatch.setattr(warmup.logging, "disable", lambda level: None)
     with pytest.raises(Imported, match="False"):
         warmup.warm("")

@@ -217,26 +217,44 @@ def test_a_library_that_could_be_loaded_is_not_loaded_again(tmp_path, monkeypatc
     assert [os.path.basename(library) for library in asked] == ["good.so", "bad.so", "bad.so"]
 
 
-def test_what_the_processor_can_do_is_tried_from_both_ends(tmp_path, monkeypatch):
+def test_what_the_processor_can_do_is_tried_from_both_ends(monkeypatch):
     from torch._inductor import cpu_vec_isa
 
     from lockstep_worker.compat import inductor
 
-    def probe():
-        with open(tmp_path / str(os.getpid()), "w", encoding="utf-8") as file:
-            file.write(" ".join(map(str, cpu_vec_isa.supported_vec_isa_list)))
+    forwards, tried = cpu_vec_isa.supported_vec_isa_list, []
+    monkeypatch.setattr(cpu_vec_isa, "supported_vec_isa_list", forwards)
+    monkeypatch.setattr(
+        cpu_vec_isa, "valid_vec_isa_list", lambda: tried.extend(cpu_vec_isa.supported_vec_isa_list)
+    )
+    inductor.probe_backwards()
+    assert list(map(str, tried)) == list(map(str, forwards))[::-1]
 
-    monkeypatch.setattr(cpu_vec_isa, "valid_vec_isa_list", probe)
-    with inductor.probing_from_both_ends():
-        probe()
-    own = tmp_path / str(os.getpid())
-    (other,) = set(tmp_path.iterdir()) - {own}
-    assert other.read_text().split() != own.read_text().split()
-    assert sorted(other.read_text().split()) == sorted(own.read_text().split())
-    monkeypatch.delattr(cpu_vec_isa, "supported_vec_isa_list")
-    with inductor.probing_from_both_ends():
+
+def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_path, monkeypatch):
+    """By a process that builds no library to find it out, and no kernel."""
+    from torch._inductor import codecache, config, cpu_vec_isa
+
+    from lockstep_worker import warmup
+    from lockstep_worker.compat import inductor
+
+    said = tmp_path / "said"
+
+    def precompile(header, command, **_):
+        said.write_text(command)
+        return header
+
+    def failing(*_):
+        said.write_text("a library or a kernel was built")
+
+    monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", failing)
+    monkeypatch.setattr(codecache, "_worker_compile_cpp", failing)
+    monkeypatch.setattr(codecache, "_precompile_header", precompile)
+    with warmup.beside(inductor.build_header):
         pass
-    assert len(list(tmp_path.iterdir())) == 2
+    with config.patch({"cpp.vec_isa_ok": True}):
+        best = cpu_vec_isa.valid_vec_isa_list.__wrapped__()[0]
+    assert all(flag in said.read_text() for flag in best.build_arch_flags().split())
 
 
 # A torch whose source says it otherwise -----------------------------------------------------------

@@ -7,10 +7,12 @@ import logging
 import os
 import threading
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator
+from .trials.trial import TRIED, two_steps
 
 #: The directories for which this process, or the resident one that it was forked from, is warm.
 _warm: set[str] = set()
@@ -18,7 +20,7 @@ _warm: set[str] = set()
 
 def warm(cache: str) -> None:
     """Imports torch and Inductor and compiles one throw-away function with one thread, into the
-    directory `cache`. About 5 s, or 35 s where that is new. Leaves no trace in Dynamo's state or
+    directory `cache`. About 5 s, or 20 s where that is new. Leaves no trace in Dynamo's state or
     counters. Raises whatever a machine without a working C++ compiler raises."""
     import torch
 
@@ -41,45 +43,75 @@ def warm(cache: str) -> None:
 def _import_and_compile(cache: str) -> None:
     import torch
 
-    # What a child would import or read first.
-    from . import execute, spelling  # noqa: F401
-
-    spelling.table()
-    torch.overrides.get_overridable_functions()
-    inductor.import_all()
-    # The first two: what lets one execution change how another compiles. What a torch lacks, the
-    # trials name.
-    for hook in (
-        dynamo.no_profiles,
+    _adapt(
         inductor.no_remote_caches,
         inductor.one_compile_thread,
         inductor.no_progress_threads,
         lambda: inductor.place_headers(cache),
         inductor.atomic_builds,
         inductor.remember_loads,
-        dynamo.no_guard_profiling,
-    ):
-        with contextlib.suppress(ImportError, AttributeError):
-            hook()
+    )
+    with contextlib.ExitStack() as children:
+        new = not os.listdir(cache)
+        if new:
+            # All else waits for the header.
+            children.enter_context(beside(inductor.build_header, nice=0))
+            children.enter_context(beside(inductor.probe_backwards))
+        # What a child would import or read first.
+        from . import execute, spelling  # noqa: F401
 
-    with torch.profiler.record_function("warm"):
-        pass  # its first use imports
-
-    def throw_away(x: Any, y: Any) -> tuple:
-        h = x.to(torch.float16).to(torch.float32)
-        return torch.relu(h @ y).sum(dim=1), h.exp() + 1
-
-    gc.freeze()  # Dynamo collects after each compilation
-    new = not os.listdir(cache)
-    with named_header(), inductor.probing_from_both_ends() if new else contextlib.nullcontext():
+        spelling.table()
+        torch.overrides.get_overridable_functions()
+        inductor.import_all()
+        _adapt(dynamo.no_profiles, dynamo.no_guard_profiling)
+        with torch.profiler.record_function("warm"):
+            pass  # its first use imports
+        gc.freeze()  # Dynamo collects after each compilation
+        if new:
+            children.enter_context(beside(lambda: _compile(two_steps, torch.ones(TRIED))))
         # A graph with gradients, unless that starts threads, which a fork would lose. Never a real
         # backward.
         x = torch.arange(20.0).reshape(4, 5).requires_grad_(not build.autograd_has_threads())
-        torch.compile(throw_away, backend="inductor", dynamic=False, fullgraph=True)(
-            x, torch.ones(5, 3)
-        )
+        with named_header():
+            _compile(_throw_away, x, torch.ones(5, 3))
     dynamo.reset()
     inductor.reset_metrics()
+
+
+def _adapt(*hooks: Callable[[], None]) -> None:
+    """Puts hooks in force; what a torch lacks, the trials name."""
+    for hook in hooks:
+        with contextlib.suppress(ImportError, AttributeError):
+            hook()
+
+
+@contextlib.contextmanager
+def beside(build: Callable[[], Any], nice: int = 10) -> Iterator[None]:
+    """While it lasts, a forked child executes `build`, whatever that raises: a new cache is filled
+    by more than one process."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            os.nice(nice)
+            build()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        os.waitpid(pid, 0)
+
+
+def _throw_away(x: Any, y: Any) -> Any:
+    """Casts, a matrix product and a sum: one kernel to compile."""
+    import torch
+
+    return (x @ y).to(torch.float16).to(torch.float32).sum(dim=1)
+
+
+def _compile(function: Callable, *args: Any) -> None:
+    import torch
+
+    torch.compile(function, backend="inductor", dynamic=False, fullgraph=True)(*args)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import contextlib
 import importlib
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 #: The setting that has Inductor draw eager's random numbers.
@@ -241,28 +241,26 @@ def remember_loads() -> None:
     VecISA._probe_load = load_once
 
 
-@contextlib.contextmanager
-def probing_from_both_ends() -> Iterator[None]:
-    """While it lasts, a forked child tries what the processor can do, too, from the other end of
-    Inductor's list: each try builds a library for seconds, and whoever comes second finds it built.
-    Inductor's locks keep the two apart. Does nothing where this torch has no such list."""
-    try:
-        from torch._inductor import cpu_vec_isa
+def build_header() -> None:
+    """Precompiles the header of C++ kernels as if Inductor could use all that the processor has,
+    which it finds out by building and loading a library for each instruction set, for seconds. For
+    a process of its own: this one ends where the header is there."""
+    import torch._inductor.config
+    from torch._inductor.codecache import CppPythonBindingsCodeCache
 
-        backwards, probe = cpu_vec_isa.supported_vec_isa_list[::-1], cpu_vec_isa.valid_vec_isa_list
-    except (ImportError, AttributeError):
-        yield
-        return
-    pid = os.fork()
-    if pid == 0:
-        with contextlib.suppress(BaseException):
-            cpu_vec_isa.supported_vec_isa_list = backwards
-            probe()
-        os._exit(0)
-    try:
-        yield
-    finally:
-        os.waitpid(pid, 0)
+    torch._inductor.config.cpp.vec_isa_ok = True
+    on_header(lambda _: os._exit(0))
+    CppPythonBindingsCodeCache.load_pybinding([], 'extern "C" void kernel() {}')
+
+
+def probe_backwards() -> None:
+    """Finds out what Inductor could use, from the other end of its list. For a process beside one
+    that begins at the front: who comes second finds built what both want, and Inductor's locks keep
+    them apart."""
+    from torch._inductor import cpu_vec_isa
+
+    cpu_vec_isa.supported_vec_isa_list = cpu_vec_isa.supported_vec_isa_list[::-1]
+    cpu_vec_isa.valid_vec_isa_list()
 
 
 def atomic_builds() -> None:

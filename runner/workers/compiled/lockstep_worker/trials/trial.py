@@ -5,6 +5,10 @@ from typing import Any, NamedTuple
 
 from ..proof import Watch
 
+#: The length of the vector for which Inductor compiles `two_steps`: one kernel for all trials,
+#: which the warm-up builds in a new cache beside its own.
+TRIED = 4
+
 
 class Trial(NamedTuple):
     """One hook. `works` raises where it does not work."""
