@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_export_says_what_eager_says_of_an_error(worker):
     assert seen["error"]["class"] == seen["reference"]["error"]["class"]
 
 
-def test_a_package_is_made_once_and_says_what_it_takes_and_returns(worker):
+def test_a_package_is_made_once_and_says_what_it_takes_and_returns(worker, cache):
     program = {
         "inputs": ["n", "w", "x"],
         "constants": ["w"],
@@ -160,6 +161,7 @@ def test_a_package_is_made_once_and_says_what_it_takes_and_returns(worker):
     )
     assert told["proof"]["traces"]["eager"]["aten::mm"] == 1
     assert os.path.getsize(os.path.join(seen.out, "package.pt2")) > 1000
+    assert list(pathlib.Path(cache).glob("*/interface-*.o")), "its wrapper was compiled whole"
     # Other numbers, the same package; other bytes of what it closes over, another one.
     again = worker.run(program, [call], [SIX, storages[1]], path_=path("aoti"))
     assert again["proof"]["cache_hits"] == 1 and again["proof"]["code"] == seen["proof"]["code"]

@@ -315,8 +315,12 @@ def leave(key: str, found: bool, known: dict, directory: str) -> dict:
     return description["proof"]
 
 
+def _cache() -> str:
+    return os.environ["TORCHINDUCTOR_CACHE_DIR"]
+
+
 def _folder(key: str) -> str:
-    return os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "packages", key)
+    return os.path.join(_cache(), "packages", key)
 
 
 def _write(description: dict, directory: str) -> None:
@@ -354,7 +358,7 @@ def _make(
         stage("compile")
         with phases("compile"):
             file = os.path.join(directory, PACKAGE)
-            export.package(exported, file)
+            export.package(exported, file, _cache())
     if written_inside:
         raise Unsupported(
             "what a program writes to a tensor that it closes over stays inside of its package"
@@ -399,12 +403,11 @@ def warm_package() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + 1
 
-    folder = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], f"warm-package.{os.getpid()}")
+    folder = os.path.join(_cache(), f"warm-package.{os.getpid()}")
     os.makedirs(folder)
     try:
         with torch.no_grad():
-            export.package(
-                export.export(Add(), (torch.ones(3),), None), os.path.join(folder, PACKAGE)
-            )
+            exported = export.export(Add(), (torch.ones(3),), None)
+            export.package(exported, os.path.join(folder, PACKAGE), _cache())
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from . import interface
 from .shims import shims
 
 Program: TypeAlias = torch.export.ExportedProgram
@@ -58,11 +59,13 @@ def text(path_export: str) -> list[str]:
     ]
 
 
-def package(program: Program, file: str) -> None:
-    """Has AOTInductor compile an exported program into a package (`.pt2`)."""
+def package(program: Program, file: str, directory: str) -> None:
+    """Has AOTInductor compile an exported program into a package (`.pt2`); what is the same in all
+    packages, once into `directory`."""
     import torch._inductor
 
-    torch._inductor.aoti_compile_and_package(program, package_path=file)
+    with interface.compiled_once(directory):
+        torch._inductor.aoti_compile_and_package(program, package_path=file)
 
 
 def code(file: str) -> str:
