@@ -235,8 +235,8 @@ def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_pa
     """By a process that builds no library to find it out, and no kernel."""
     from torch._inductor import codecache, config, cpu_vec_isa
 
-    from lockstep_worker import warmup
     from lockstep_worker.compat import inductor
+    from lockstep_worker.processes import beside
 
     said = tmp_path / "said"
 
@@ -250,11 +250,27 @@ def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_pa
     monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", failing)
     monkeypatch.setattr(codecache, "_worker_compile_cpp", failing)
     monkeypatch.setattr(codecache, "_precompile_header", precompile)
-    with warmup.beside(inductor.build_header):
+    with beside(inductor.build_header):
         pass
     with config.patch({"cpp.vec_isa_ok": True}):
         best = cpu_vec_isa.valid_vec_isa_list.__wrapped__()[0]
     assert all(flag in said.read_text() for flag in best.build_arch_flags().split())
+
+
+def test_of_a_package_the_header_of_kernels_alone_is_built(monkeypatch):
+    from torch._inductor import codecache
+
+    from lockstep_worker.compat import inductor
+
+    built = []
+
+    def package():
+        for header in ("wrapper.h", "kernel.h", "another.h"):
+            codecache._precompile_header(header, "-O1")
+
+    monkeypatch.setattr(codecache, "_precompile_header", lambda *args: built.append(args))
+    inductor.build_kernel_header(package)
+    assert built == [("kernel.h", "-O1")]
 
 
 # A torch whose source says it otherwise -----------------------------------------------------------

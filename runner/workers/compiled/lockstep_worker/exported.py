@@ -396,18 +396,19 @@ def _content(program: Program, value: Any) -> str:
     return json.dumps({**value, "storage": program.inputs.digest(value["storage"]).hex()})
 
 
-def warm_package() -> None:
-    """Makes a package and forgets it: what Inductor precompiles for the first one is there then."""
+def warm_package(operator: Callable = torch.add) -> None:
+    """Makes a package of an operator and forgets it: what Inductor precompiles for the first one is
+    there then. Packages of one operator wait for each other."""
 
-    class Add(torch.nn.Module):
+    class Two(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return x + 1
+            return operator(x, 2)
 
     folder = os.path.join(_cache(), f"warm-package.{os.getpid()}")
     os.makedirs(folder)
     try:
         with torch.no_grad():
-            exported = export.export(Add(), (torch.ones(3),), None)
+            exported = export.export(Two(), (torch.ones(3),), None)
             export.package(exported, os.path.join(folder, PACKAGE), _cache())
     finally:
         shutil.rmtree(folder, ignore_errors=True)

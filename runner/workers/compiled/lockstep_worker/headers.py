@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 import torch
 
+from .compat import inductor
 from .exported import warm_package
+from .processes import beside
 
 
 def warm_headers(
@@ -29,7 +31,8 @@ def warm_headers(
     # Whatever goes wrong goes wrong again, in the instance.
     with contextlib.suppress(Exception):
         if package:
-            warm_package()
+            with beside(_kernel_header, nice=0):
+                warm_package()
         else:
             torch.compile(lambda x: x + 1, backend="inductor", dynamic=False, options=options)(
                 torch.ones(3)
@@ -37,3 +40,7 @@ def warm_headers(
         with open(mark, "x", encoding="utf-8"):
             pass
     torch.compiler.reset()
+
+
+def _kernel_header() -> None:
+    inductor.build_kernel_header(lambda: warm_package(torch.mul))

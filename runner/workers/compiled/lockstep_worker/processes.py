@@ -4,8 +4,8 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 #: In /proc/PID/stat, after the name: page faults of children that have ended and been waited for.
@@ -66,3 +66,19 @@ def below(pid: int) -> set[int]:
                 for child in map(int, file.read().split()):
                     found |= {child} | below(child)
     return found
+
+
+@contextlib.contextmanager
+def beside(build: Callable[[], Any], nice: int = 10) -> Iterator[None]:
+    """While it lasts, a forked child executes `build`, whatever that raises: a new cache is filled
+    by more than one process."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            os.nice(nice)
+            build()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        os.waitpid(pid, 0)

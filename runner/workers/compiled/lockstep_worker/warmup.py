@@ -7,11 +7,12 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .compat import build, dynamo, inductor
 from .compat.accelerator import no_accelerator
+from .processes import beside
 from .trials.trial import TRIED, two_steps
 
 #: The directories for which this process, or the resident one that it was forked from, is warm.
@@ -83,22 +84,6 @@ def _adapt(*hooks: Callable[[], None]) -> None:
     for hook in hooks:
         with contextlib.suppress(ImportError, AttributeError):
             hook()
-
-
-@contextlib.contextmanager
-def beside(build: Callable[[], Any], nice: int = 10) -> Iterator[None]:
-    """While it lasts, a forked child executes `build`, whatever that raises: a new cache is filled
-    by more than one process."""
-    pid = os.fork()
-    if pid == 0:
-        with contextlib.suppress(BaseException):
-            os.nice(nice)
-            build()
-        os._exit(0)
-    try:
-        yield
-    finally:
-        os.waitpid(pid, 0)
 
 
 def _throw_away(x: Any, y: Any) -> Any:
