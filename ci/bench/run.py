@@ -44,6 +44,9 @@ SMALL = {
     "shrink": ["--seconds", "10", "183607-half-product"],
 }
 
+#: What it is given to run whole.
+WHOLE = {"compiled": ["--cold", "--new"]}
+
 
 def can_run(name: str) -> bool:
     if name == "cluster":
@@ -59,7 +62,7 @@ def run(name: str, small: bool) -> tuple[int, str]:
     binary = os.path.join(os.environ["LOCKSTEP_BINARY_DIR"], "bin", "lockstep")
     own = {"LOCKSTEP": binary, "LOCKSTEP_HOME": str(HERE.parents[1])}
     done = subprocess.Popen(
-        command + (SMALL[name] if small else []),
+        command + (SMALL if small else WHOLE).get(name, []),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
