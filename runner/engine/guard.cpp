@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,8 +11,7 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <string>
+#include <cstring>
 
 namespace lockstep {
 namespace {
@@ -37,22 +35,31 @@ void tell(int number) {
   if (::write(kNews, &number, sizeof number) < 0) return;  // a runner that is gone needs no news
 }
 
-pid_t parent_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);  // "17 (a name, of any characters) S 4 …"
-  const std::size_t name = line.rfind(") ");
-  return name == std::string::npos ? 0 : std::atoi(line.c_str() + name + 4);
+/// The parent of the process whose folder in /proc this is; 0 if it has ended.
+pid_t parent_of(int proc, const char* name) {
+  const int folder = ::openat(proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int file = ::openat(folder, "stat", O_RDONLY | O_CLOEXEC);
+  char text[256] = {};  // "17 (a name, of any characters) S 4 …"
+  if (::read(file, text, sizeof text - 8) < 0) text[0] = '\0';
+  ::close(file);
+  ::close(folder);
+  const char* name_end = std::strrchr(text, ')');
+  return name_end == nullptr ? 0 : std::atoi(name_end + 4);
 }
 
 void kill_children(pid_t self) {
-  DIR* all = ::opendir("/proc");
-  if (all == nullptr) return;
-  while (const dirent* entry = ::readdir(all)) {
-    const pid_t pid = std::atoi(entry->d_name);
-    if (pid > 1 && parent_of(pid) == self) ::kill(pid, SIGKILL);
+  const int proc = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  alignas(dirent64) char entries[4096];
+  ssize_t bytes = 0;
+  while ((bytes = ::getdents64(proc, entries, sizeof entries)) > 0) {
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      const pid_t pid = std::atoi(entry->d_name);
+      if (pid > 1 && parent_of(proc, entry->d_name) == self) ::kill(pid, SIGKILL);
+      at += entry->d_reclen;
+    }
   }
-  ::closedir(all);
+  ::close(proc);
 }
 
 /// Reaps what has ended of that which was left behind; true once the worker has ended, whose status

@@ -9,6 +9,8 @@ namespace lockstep {
 // A guard is a process between the runner and one worker. The children of a process that ends go to
 // its nearest ancestor that asks for them (PR_SET_CHILD_SUBREAPER). The guard asks, so no
 // descendant of the worker escapes, whatever its session and its group are.
+// It is forked and never executes another program, so it allocates nothing: another thread of the
+// runner may have held a lock of the allocator at that moment, which then nobody releases.
 // The guard outlives the runner, however that ends, by the moments that killing all of it takes.
 // A control group for each worker would add one thing, that processes which multiply faster than
 // they are killed end at once. It is not made: only root in a container, or a user to whom systemd

@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
+#include <thread>
 
 #include "engine/local_testing.h"
 #include "engine/process.h"
@@ -40,6 +42,22 @@ TEST_F(Guards, WritingToADeadWorkerIsNoSignal) {
   for (int i = 0; i < 1000 && !process->poll_status(); ++i) ::usleep(1000);
   EXPECT_LT(::write(process->input(), "x", 1), 0);
   EXPECT_EQ(errno, EPIPE);
+}
+
+TEST_F(Guards, EndWhateverTheRunnersOtherThreadsDid) {
+  // A guard is forked from a process whose threads may hold locks at that moment, the allocator's
+  // above all; sanitizers do not have theirs free in a child.
+  std::atomic<bool> enough = false;
+  std::vector<std::jthread> threads;
+  for (std::size_t seed = 1; seed <= 3; ++seed) {
+    threads.emplace_back([&enough, at = seed]() mutable {
+      std::vector<std::string> held(512);
+      while (!enough)
+        held[at % held.size()].assign(16 + (at = at * 2862933555777941757 + 1) % 65536, 'x');
+    });
+  }
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Process::start({{"true"}, {}, scratch_.path() / "log"}));
+  enough = true;
 }
 
 /// Processes with this text in their command line.
