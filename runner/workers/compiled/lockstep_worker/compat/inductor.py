@@ -199,8 +199,8 @@ def on_header(callback: Callable[[str], None]) -> None:
 
 def build_kernel_header(package: Callable[[], Any]) -> None:
     """Precompiles the second of the two headers that `package` has precompiled when it makes a
-    package: that of its kernels. For a process beside one that is at the first, the wrapper's; no
-    package is made. Raises `AttributeError` where this torch does not say."""
+    package: that of its kernels. For a process beside one that is at the first, the wrapper's: this
+    one ends where the header is there. Raises `AttributeError` where this torch does not say."""
     import torch._inductor.codecache as codecache
 
     precompile, asked = codecache._precompile_header, []
@@ -210,11 +210,10 @@ def build_kernel_header(package: Callable[[], Any]) -> None:
         if len(asked) == 1:
             return ""
         precompile(*args, **kwargs)
-        raise RuntimeError("the header is there: that was all")
+        os._exit(0)
 
     codecache._precompile_header = only_second
-    with contextlib.suppress(Exception):
-        package()
+    package()
 
 
 def is_placed(header: str, directory: str) -> bool:

@@ -54,10 +54,11 @@ def compiled_once(directory: str) -> Iterator[None]:
         return
 
     def run_in_parts(command: str, cwd: str) -> Any:
-        try:
-            _compile_parts(command, interface, directory, lambda part: run(part, cwd=cwd))
-        except Exception:
-            return run(command, cwd=cwd)
+        asked = _COMMAND.fullmatch(command)
+        with contextlib.suppress(Exception):
+            if asked is not None:
+                return _compile_parts(asked, interface, directory, lambda part: run(part, cwd=cwd))
+        return run(command, cwd=cwd)
 
     cpp.run_compile_cmd = run_in_parts
     try:
@@ -79,25 +80,24 @@ def _normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
-def _compile_parts(command: str, interface: str, directory: str, run: Callable[[str], Any]) -> None:
-    """Makes the object of a wrapper of two parts. Raises `ValueError` where this is not a command
-    for a wrapper, and whatever a command raises."""
-    found = _COMMAND.fullmatch(command)
-    if found is None:
-        raise ValueError("not a command for a wrapper")
-    text = _normal(pathlib.Path(found["source"]).read_text(encoding="utf-8"))
+def _compile_parts(
+    asked: re.Match[str], interface: str, directory: str, run: Callable[[str], Any]
+) -> None:
+    """Makes the object that a command asks for of two parts. Raises `ValueError` where its wrapper
+    is not what is expected, and whatever a command raises."""
+    text = _normal(pathlib.Path(asked["source"]).read_text(encoding="utf-8"))
     parts = text.split(interface)
     if len(parts) != 2:
         raise ValueError("a wrapper without the interface")
     wrapper = _Wrapper(parts[0], interface, parts[1])
 
     def compile_to(target: str, source: str) -> None:
-        run(command.replace(found["source"], source).replace(found["object"], target))
+        run(asked[0].replace(asked["source"], source).replace(asked["object"], target))
 
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(found["object"])) as folder:
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(asked["object"])) as folder:
         own, object_ = os.path.join(folder, "own.cpp"), os.path.join(folder, "own.o")
         pathlib.Path(own).write_text(wrapper.own(), encoding="utf-8")
-        settings = command.replace(found["source"], "").replace(found["object"], "")
+        settings = asked[0].replace(asked["source"], "").replace(asked["object"], "")
         key = hashlib.sha256(f"{settings}\0{wrapper.shared()}".encode()).hexdigest()[:32]
         shared = os.path.join(directory, f"interface-{key}.o")
         if not os.path.exists(shared):
@@ -106,4 +106,4 @@ def _compile_parts(command: str, interface: str, directory: str, run: Callable[[
             compile_to(part := os.path.join(folder, "shared.o"), source)
             os.replace(part, shared)
         compile_to(object_, own)
-        run(f"{found['compiler']} -r -o {found['object']} {object_} {shared}")
+        run(f"{asked['compiler']} -r -o {asked['object']} {object_} {shared}")
