@@ -211,6 +211,35 @@ def test_a_parent_of_a_torch_for_cuda_counts_no_devices(tmp_path, cache):
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+WARMED = """
+import sys
+from lockstep_worker import environment, warmup
+warmup.warm(environment.place_caches(sys.argv[1], sys.argv[1], environment.compiler_version()))
+warmup.lower()
+import torch
+from lockstep_worker.compat import inductor
+known = set(sys.modules)
+def program(x):
+    return torch.softmax(torch.sin(x), 0).sum()
+with inductor.no_graph_cache():
+    warmup._compile(program, torch.ones(8, 8))
+print(*(name for name in sys.modules if name.startswith("torch.") and name not in known))
+"""
+
+
+def test_nothing_is_left_to_import_for_a_child_that_lowers(cache):
+    told = subprocess.run(
+        [sys.executable, "-c", WARMED, str(cache)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(environment.__file__).parents[1])},
+        timeout=600,
+    )
+    assert told.returncode == 0, told.stderr
+    assert [name for name in told.stdout.split() if ".compile_tasks." not in name] == []
+
+
 def test_compilers_do_not_hear_how_the_memory_of_a_worker_is_tuned(monkeypatch):
     from lockstep_worker import environment
 

@@ -1,12 +1,13 @@
 """What the parent does where a fork goes wrong: it costs one execution, never the worker."""
 
 import errno
+import mmap
 import os
 import signal
 
 import pytest
 
-from lockstep_worker import warmup
+from lockstep_worker import proof, warmup
 from lockstep_worker.parent import Parent
 
 
@@ -75,3 +76,27 @@ def test_a_child_that_cannot_begin_does_not_become_a_second_parent(monkeypatch, 
             os._exit(99)
     served._reap()
     assert wire.messages[1]["exit"] == 70
+
+
+def test_a_parent_lowers_once_its_children_have_lost_as_much_by_it(monkeypatch, run):
+    """They count in memory that they share with it."""
+    asked = []
+
+    def lowering(*_):
+        proof.count_lowered()
+        os._exit(0)
+
+    monkeypatch.setattr(proof, "_lowered", mmap.mmap(-1, 1))
+    monkeypatch.setattr(warmup, "lower", lambda: asked.append(proof.lowered()))
+    monkeypatch.setattr(Parent, "_become_child", lowering)
+    wire = Heard(
+        lambda message: (
+            message["type"] == "started"
+            and os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
+        )
+    )
+    served = parent(wire)
+    for _ in range(5):
+        served._run(run)
+        served._reap()
+    assert asked == [3, 4]

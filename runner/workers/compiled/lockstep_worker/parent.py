@@ -14,6 +14,8 @@ from .wire import Lines, Wire, shorten
 
 #: Collapsing pages costs as much as it saves in about this many forks.
 _FORKS = 48
+#: Lowering a graph here costs as much as it saves in so many children that lower one.
+_LOWERED = 3
 
 
 class Parent:
@@ -111,10 +113,12 @@ class Parent:
             )
             self.wire.say({"type": "ended", "run": run, "exit": 64, "error": problem})
             return
-        from . import child, pages, warmup
+        from . import child, pages, proof, warmup
 
         warmup.check_single_threaded()
         self.forks += 1
+        if proof.lowered() >= _LOWERED:
+            warmup.lower()
         if self.forks == _FORKS:
             pages.collapse()
         parent = os.getpid()

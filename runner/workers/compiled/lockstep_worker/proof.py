@@ -1,6 +1,7 @@
 """Proof of compilation: what Dynamo and Inductor say they did, read from their own counters."""
 
 import hashlib
+import mmap
 import re
 
 from .compat import dynamo, inductor
@@ -13,6 +14,18 @@ _ATEN = re.compile(
 #: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that
 #: write in place.
 _SHORT = re.compile(r"(?<![\w.])(?:(aten\.[\w.]+?)|buf\d+\.(copy_))(?=\()")
+#: One byte that this process and all that it forks share.
+_lowered = mmap.mmap(-1, 1)
+
+
+def count_lowered() -> None:
+    """Counts a graph that Inductor lowers, here or in a process that was forked, up to 255."""
+    _lowered[0] = min(255, _lowered[0] + 1)
+
+
+def lowered() -> int:
+    """How many graphs were counted."""
+    return _lowered[0]
 
 
 class Watch:

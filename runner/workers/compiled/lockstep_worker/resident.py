@@ -42,6 +42,9 @@ def main(words: list[str], work: Work) -> int:
     bound = os.stat(file).st_ino
     try:
         greeting.answer({"protocol": greeting.PROTOCOL, "cache": cache})
+        from . import warmup  # which needs torch
+
+        warmup.lower()
         listener.listen(64)
         os.write(ready, b"\n")
         os.close(ready)

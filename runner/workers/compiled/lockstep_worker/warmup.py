@@ -17,6 +17,8 @@ from .trials.trial import TRIED, two_steps
 
 #: The directories for which this process, or the resident one that it was forked from, is warm.
 _warm: set[str] = set()
+#: Whether Inductor has lowered a graph here.
+_has_lowered = False
 
 
 def warm(cache: str) -> None:
@@ -41,7 +43,26 @@ def warm(cache: str) -> None:
     gc.enable()  # for the children: the parent leaves it out while it imports
 
 
+def lower() -> None:
+    """Lowers two functions, one with gradients, unless that has been done in a new cache: where the
+    cache has their graphs, each child that lowers one imports Inductor's passes and makes their
+    patterns itself, for a third of a second. Here it takes a second, once."""
+    import torch
+
+    global _has_lowered
+    if _has_lowered:
+        return
+    _has_lowered = True
+    # Whatever goes wrong goes wrong again, in the instance.
+    with contextlib.suppress(Exception), no_accelerator(), inductor.no_graph_cache():
+        _compile_throw_away()
+        _compile(two_steps, torch.ones(TRIED))
+    _forget()
+    gc.freeze()
+
+
 def _import_and_compile(cache: str) -> None:
+    global _has_lowered
     import torch
 
     _adapt(
@@ -70,13 +91,10 @@ def _import_and_compile(cache: str) -> None:
         gc.freeze()  # Dynamo collects after each compilation
         if new:
             children.enter_context(beside(lambda: _compile(two_steps, torch.ones(TRIED))))
-        # A graph with gradients, unless that starts threads, which a fork would lose. Never a real
-        # backward.
-        x = torch.arange(20.0).reshape(4, 5).requires_grad_(not build.autograd_has_threads())
         with named_header():
-            _compile(_throw_away, x, torch.ones(5, 3))
-    dynamo.reset()
-    inductor.reset_metrics()
+            _compile_throw_away()
+    _has_lowered |= new
+    _forget()
 
 
 def _adapt(*hooks: Callable[[], None]) -> None:
@@ -87,10 +105,24 @@ def _adapt(*hooks: Callable[[], None]) -> None:
 
 
 def _throw_away(x: Any, y: Any) -> Any:
-    """Casts, a matrix product and a sum: one kernel to compile."""
+    """A function of torch's, casts, a matrix product and a sum: one kernel to compile."""
     import torch
 
-    return (x @ y).to(torch.float16).to(torch.float32).sum(dim=1)
+    return torch.relu(x @ y).to(torch.float16).to(torch.float32).sum(dim=1)
+
+
+def _compile_throw_away() -> None:
+    """With gradients, unless that starts threads, which a fork would lose: never a backward."""
+    import torch
+
+    x = torch.arange(20.0).reshape(4, 5).requires_grad_(not build.autograd_has_threads())
+    _compile(_throw_away, x, torch.ones(5, 3))
+
+
+def _forget() -> None:
+    """Leaves no trace in Dynamo's state or in counters."""
+    dynamo.reset()
+    inductor.reset_metrics()
 
 
 def _compile(function: Callable, *args: Any) -> None:

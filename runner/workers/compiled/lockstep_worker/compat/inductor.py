@@ -11,7 +11,8 @@ from typing import Any
 EAGER_RANDOM = "torch._inductor.config.fallback_random"
 #: How many threads generated C++ uses.
 THREADS = "torch._inductor.config.cpp.threads"
-#: What the first compilation would import.
+#: What the first compilation would import. The last one looks for a source in the files of all
+#: modules; Dynamo imports it where it meets a function of torch's.
 _MODULES = (
     "torch._dynamo",
     "torch._dynamo.backends.common",
@@ -24,6 +25,7 @@ _MODULES = (
     "torch._inductor.cpp_builder",
     "torch._inductor.graph",
     "torch._inductor.metrics",
+    "torch.distributed.tensor.experimental._func_map",
 )
 _HEADERS = "precompiled_headers"
 #: What stands behind the name of a library that could be loaded.
@@ -32,9 +34,9 @@ _LOADS = ".loads"
 
 def import_all() -> None:
     """Imports what the first compilation would import, so that a forked child does not; what a
-    release lacks is left to the compilation."""
+    release or a build lacks is left to the compilation."""
     for name in _MODULES:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
 
 
