@@ -28,6 +28,12 @@ def run(monkeypatch, tmp_path):
     return {"type": "run", "run": 7, "out": str(tmp_path)}
 
 
+def wait_for(message):
+    """Until a child that has started has ended."""
+    if message["type"] == "started":
+        os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
+
+
 def parent(wire):
     made = Parent(0, wire)
     made.hello = {"threads": 1}
@@ -51,7 +57,7 @@ def test_a_child_that_is_killed_before_it_begins_costs_nobody_else(run):
     def kill(message):
         if message["type"] == "started":
             os.kill(message["pid"], signal.SIGKILL)
-            os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
+            wait_for(message)
 
     wire = Heard(kill)
     served = parent(wire)
@@ -62,12 +68,7 @@ def test_a_child_that_is_killed_before_it_begins_costs_nobody_else(run):
 
 def test_a_child_that_cannot_begin_does_not_become_a_second_parent(monkeypatch, run):
     monkeypatch.setattr(Parent, "_become_child", lambda *_: 1 / 0)
-    wire = Heard(
-        lambda message: (
-            message["type"] == "started"
-            and os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
-        )
-    )
+    wire = Heard(wait_for)
     served, tester = parent(wire), os.getpid()
     try:
         served._run(run)
@@ -89,12 +90,7 @@ def test_a_parent_lowers_once_its_children_have_lost_as_much_by_it(monkeypatch, 
     monkeypatch.setattr(proof, "_lowered", mmap.mmap(-1, 1))
     monkeypatch.setattr(warmup, "lower", lambda: asked.append(proof.lowered()))
     monkeypatch.setattr(Parent, "_become_child", lowering)
-    wire = Heard(
-        lambda message: (
-            message["type"] == "started"
-            and os.waitid(os.P_PID, message["pid"], os.WEXITED | os.WNOWAIT)
-        )
-    )
+    wire = Heard(wait_for)
     served = parent(wire)
     for _ in range(5):
         served._run(run)

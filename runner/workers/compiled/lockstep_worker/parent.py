@@ -115,10 +115,10 @@ class Parent:
             return
         from . import child, pages, proof, warmup
 
-        warmup.check_single_threaded()
         self.forks += 1
         if proof.lowered() >= _LOWERED:
             warmup.lower()
+        warmup.check_single_threaded()
         if self.forks == _FORKS:
             pages.collapse()
         parent = os.getpid()

@@ -201,8 +201,9 @@ def on_header(callback: Callable[[str], None]) -> None:
 
 def build_kernel_header(package: Callable[[], Any]) -> None:
     """Precompiles the second of the two headers that `package` has precompiled when it makes a
-    package: that of its kernels. For a process beside one that is at the first, the wrapper's: this
-    one ends where the header is there. Raises `AttributeError` where this torch does not say."""
+    package: that of its kernels. For a process beside one that is at the first, the wrapper's; no
+    package is made, and `package` tidies up. Raises `AttributeError` where this torch does not
+    say."""
     import torch._inductor.codecache as codecache
 
     precompile, asked = codecache._precompile_header, []
@@ -212,10 +213,11 @@ def build_kernel_header(package: Callable[[], Any]) -> None:
         if len(asked) == 1:
             return ""
         precompile(*args, **kwargs)
-        os._exit(0)
+        raise RuntimeError("the header is there: that was all")
 
     codecache._precompile_header = only_second
-    package()
+    with contextlib.suppress(Exception):
+        package()
 
 
 def is_placed(header: str, directory: str) -> bool:
