@@ -218,18 +218,37 @@ warmup.warm(environment.place_caches(sys.argv[1], sys.argv[1], environment.compi
 warmup.lower()
 import torch
 from lockstep_worker.compat import inductor
+"""
+A_PROGRAM = """
 known = set(sys.modules)
 def program(x):
     return torch.softmax(torch.sin(x), 0).sum()
 with inductor.no_graph_cache():
     warmup._compile(program, torch.ones(8, 8))
+"""
+A_PACKAGE = """
+from torch._inductor.cpp_builder import CppBuilder
+warmup.package()
+known = set(sys.modules)
+commands, build = [], CppBuilder.build
+def building(builder):
+    commands.append(builder.get_command_line())
+    build(builder)
+CppBuilder.build = building
+from lockstep_worker import exported
+exported.warm_package(torch.mul)
+assert len(commands) > 1, commands
+assert not any("header.hpp" in command for command in commands), commands
+"""
+IMPORTED = """
 print(*(name for name in sys.modules if name.startswith("torch.") and name not in known))
 """
 
 
-def test_nothing_is_left_to_import_for_a_child_that_lowers(cache):
+@pytest.mark.parametrize("child", [A_PROGRAM, A_PACKAGE], ids=["lowers", "packages"])
+def test_nothing_is_left_to_import_for_a_child_that(child, cache):
     told = subprocess.run(
-        [sys.executable, "-c", WARMED, str(cache)],
+        [sys.executable, "-c", WARMED + child + IMPORTED, str(cache)],
         capture_output=True,
         text=True,
         check=False,

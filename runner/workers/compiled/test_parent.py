@@ -79,17 +79,18 @@ def test_a_child_that_cannot_begin_does_not_become_a_second_parent(monkeypatch, 
     assert wire.messages[1]["exit"] == 70
 
 
-def test_a_parent_lowers_once_its_children_have_lost_as_much_by_it(monkeypatch, run):
+@pytest.mark.parametrize(("what", "warm"), [("lowered", "lower"), ("packaged", "package")])
+def test_a_parent_does_once_what_its_children_have_lost_as_much_by(monkeypatch, run, what, warm):
     """They count in memory that they share with it."""
     asked = []
 
-    def lowering(*_):
-        proof.count_lowered()
+    def counting(*_):
+        proof.count(what)
         os._exit(0)
 
-    monkeypatch.setattr(proof, "_lowered", mmap.mmap(-1, 1))
-    monkeypatch.setattr(warmup, "lower", lambda: asked.append(proof.lowered()))
-    monkeypatch.setattr(Parent, "_become_child", lowering)
+    monkeypatch.setattr(proof, "_counts", mmap.mmap(-1, len(proof.COUNTED)))
+    monkeypatch.setattr(warmup, warm, lambda: asked.append(proof.counted(what)))
+    monkeypatch.setattr(Parent, "_become_child", counting)
     wire = Heard(wait_for)
     served = parent(wire)
     for _ in range(5):

@@ -257,7 +257,8 @@ def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_pa
     assert all(flag in said.read_text() for flag in best.build_arch_flags().split())
 
 
-def test_of_a_package_the_header_of_kernels_alone_is_built(monkeypatch):
+@pytest.mark.parametrize("first", [True, False])
+def test_of_a_package_the_headers_are_built_and_no_more(monkeypatch, first):
     from torch._inductor import codecache
 
     from lockstep_worker.compat import inductor
@@ -268,9 +269,13 @@ def test_of_a_package_the_header_of_kernels_alone_is_built(monkeypatch):
         for header in ("wrapper.h", "kernel.h", "another.h"):
             codecache._precompile_header(header, "-O1")
 
-    monkeypatch.setattr(codecache, "_precompile_header", lambda *args: built.append(args))
-    inductor.build_kernel_header(package)
-    assert built == [("kernel.h", "-O1")]
+    def precompile(*args):
+        built.append(args)
+
+    monkeypatch.setattr(codecache, "_precompile_header", precompile)
+    inductor.precompile_for(package, first)
+    assert built == [("wrapper.h", "-O1")] * first + [("kernel.h", "-O1")]
+    assert codecache._precompile_header is precompile
 
 
 # A torch whose source says it otherwise -----------------------------------------------------------

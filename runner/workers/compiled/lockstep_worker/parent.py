@@ -14,8 +14,9 @@ from .wire import Lines, Wire, shorten
 
 #: Collapsing pages costs as much as it saves in about this many forks.
 _FORKS = 48
-#: Lowering a graph here costs as much as it saves in so many children that lower one.
-_LOWERED = 3
+#: Lowering a graph here, or a package's first half, costs as much as it saves in so many children
+#: that do it.
+_WORTH = 3
 
 
 class Parent:
@@ -116,8 +117,10 @@ class Parent:
         from . import child, pages, proof, warmup
 
         self.forks += 1
-        if proof.lowered() >= _LOWERED:
+        if proof.counted("lowered") >= _WORTH:
             warmup.lower()
+        if proof.counted("packaged") >= _WORTH:
+            warmup.package()
         warmup.check_single_threaded()
         if self.forks == _FORKS:
             pages.collapse()

@@ -23,7 +23,7 @@ from .integrity import Integrity
 from .lowering import RECORD, Calls
 from .problems import Fault, Malformed, Unsupported, need
 from .program import Executor, Program, Rehearsal, raised_result
-from .proof import Watch, compile_phases, count_lowered, fallbacks
+from .proof import Watch, compile_phases, count, fallbacks
 from .source import compile_text
 from .tensors import Outputs, sizes_of
 from .wire import Stages
@@ -174,7 +174,7 @@ class Compiled(Part):
         if path.get("export") is None:
             witness.watch()
             dynamo.on_lowering(stage)
-            inductor.on_compile(count_lowered)
+            inductor.on_compile(lambda: count("lowered"))
             inductor.on_compile(lambda: stage("compile"))
         integrity = Integrity() if is_anothers(path) else None
         import_modules(path.get("import"))
@@ -437,9 +437,11 @@ def _package(
             words["phases"][name] = time.perf_counter() - start
 
     stage, program = executor.stage, executor.program
-    count_lowered()
+    count("lowered")
     try:
         key, found = package(request, program, request["path"], function, scope, stage, timed)
+        if not found:
+            count("packaged")
     except (BrokenPipeError, Fault, Malformed, Unsupported):
         raise
     except BaseException as error:  # SystemExit, too: no program may end the process

@@ -14,18 +14,21 @@ _ATEN = re.compile(
 #: What the code calls by the name that it gives to `torch.ops.aten`, and methods of buffers that
 #: write in place.
 _SHORT = re.compile(r"(?<![\w.])(?:(aten\.[\w.]+?)|buf\d+\.(copy_))(?=\()")
-#: One byte that this process and all that it forks share.
-_lowered = mmap.mmap(-1, 1)
+#: What is counted here and in all processes that are forked from here.
+COUNTED = ("lowered", "packaged")
+#: A byte for each, which they share.
+_counts = mmap.mmap(-1, len(COUNTED))
 
 
-def count_lowered() -> None:
-    """Counts a graph that Inductor lowers, here or in a process that was forked, up to 255."""
-    _lowered[0] = min(255, _lowered[0] + 1)
+def count(what: str) -> None:
+    """Counts a graph that Inductor lowers, or a package that is made, up to 255."""
+    at = COUNTED.index(what)
+    _counts[at] = min(255, _counts[at] + 1)
 
 
-def lowered() -> int:
-    """How many graphs were counted."""
-    return _lowered[0]
+def counted(what: str) -> int:
+    """How many there were."""
+    return _counts[COUNTED.index(what)]
 
 
 class Watch:

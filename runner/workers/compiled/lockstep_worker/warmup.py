@@ -17,8 +17,8 @@ from .trials.trial import TRIED, two_steps
 
 #: The directories for which this process, or the resident one that it was forked from, is warm.
 _warm: set[str] = set()
-#: Whether Inductor has lowered a graph here.
-_has_lowered = False
+#: Whether Inductor has lowered a graph here, and begun a package.
+_has_lowered = _has_packaged = False
 
 
 def warm(cache: str) -> None:
@@ -57,6 +57,22 @@ def lower() -> None:
     with contextlib.suppress(Exception), no_accelerator(), inductor.no_graph_cache():
         _compile_throw_away()
         _compile(two_steps, torch.ones(TRIED))
+    _forget()
+    gc.freeze()
+
+
+def package() -> None:
+    """Begins a package, as far as its headers: else each child that makes one imports what exports
+    and packages, and asks the preprocessor for both headers, for a second. Here it takes two,
+    once."""
+    from .exported import warm_package  # which needs torch
+
+    global _has_packaged
+    if _has_packaged:
+        return
+    _has_packaged = True
+    with contextlib.suppress(Exception), no_accelerator():
+        inductor.precompile_for(warm_package)
     _forget()
     gc.freeze()
 

@@ -199,25 +199,30 @@ def on_header(callback: Callable[[str], None]) -> None:
     codecache._precompile_header = using
 
 
-def build_kernel_header(package: Callable[[], Any]) -> None:
-    """Precompiles the second of the two headers that `package` has precompiled when it makes a
-    package: that of its kernels. For a process beside one that is at the first, the wrapper's; no
-    package is made, and `package` tidies up. Raises `AttributeError` where this torch does not
-    say."""
+def precompile_for(package: Callable[[], Any], first: bool = True) -> None:
+    """Has `package` get as far as the two headers that it has precompiled, that of the wrapper and
+    that of its kernels: no package is made, and `package` tidies up. This process remembers where
+    they are, and asks the preprocessor no more. Without the `first`, for a process beside one that
+    is at it, only the second. Raises `AttributeError` where this torch does not say."""
     import torch._inductor.codecache as codecache
 
     precompile, asked = codecache._precompile_header, []
 
-    def only_second(*args: Any, **kwargs: Any) -> str:
+    def until_second(*args: Any, **kwargs: Any) -> str:
         asked.append(args)
-        if len(asked) == 1:
+        if len(asked) == 1 and not first:
             return ""
-        precompile(*args, **kwargs)
-        raise RuntimeError("the header is there: that was all")
+        header = str(precompile(*args, **kwargs))
+        if len(asked) == 2:
+            raise RuntimeError("the headers are there: that was all")
+        return header
 
-    codecache._precompile_header = only_second
-    with contextlib.suppress(Exception):
-        package()
+    codecache._precompile_header = until_second
+    try:
+        with contextlib.suppress(Exception):
+            package()
+    finally:
+        codecache._precompile_header = precompile
 
 
 def is_placed(header: str, directory: str) -> bool:
