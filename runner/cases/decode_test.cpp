@@ -19,6 +19,13 @@ namespace fs = std::filesystem;
 
 const fs::path kSource = LOCKSTEP_SOURCE_DIR;
 
+void decode(const CaseFile& file, const MatrixChoice& choice, const Registry* operators,
+            Diagnostics& diagnostics) {
+  std::vector<std::string> unknown;
+  decode_case(file.file, substitute(file.file.root, choice, "cpu", unknown), file.id,
+              {operators, "cpu", false}, diagnostics);
+}
+
 std::string faults_of(const fs::path& path, const Registry* operators) {
   Diagnostics diagnostics;
   const CaseFile file =
@@ -26,9 +33,7 @@ std::string faults_of(const fs::path& path, const Registry* operators) {
   for (const MatrixChoice& choice : file.choices) {
     if (!diagnostics.empty() && &choice == &file.choices.front())
       break;  // as the suite does: the file is left out
-    std::vector<std::string> unknown;
-    decode_case(file.file, substitute(file.file.root, choice, "cpu", unknown), file.id,
-                {operators, "cpu", false}, diagnostics);
+    decode(file, choice, operators, diagnostics);
   }
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [](const Diagnostic& a, const Diagnostic& b) {
@@ -204,8 +209,13 @@ TEST(Decode, AcceptsEveryCaseOfTheSuiteInStructure) {
   const auto suite = read_suite(kSource, diagnostics);
   ASSERT_TRUE(suite);
   EXPECT_FALSE(suite->empty());
-  for (const CaseFile& file : *suite) EXPECT_EQ(faults_of(kSource / file.file.name, nullptr), "");
-  EXPECT_TRUE(diagnostics.empty());
+  for (const CaseFile& file : *suite) {
+    // Of a large matrix some: `check` decodes all of them, and without sanitizers.
+    const std::size_t every = file.choices.size() / 20 + 1;
+    for (std::size_t i = 0; i < file.choices.size(); i += every)
+      decode(file, file.choices[i], nullptr, diagnostics);
+  }
+  for (const Diagnostic& diagnostic : diagnostics) ADD_FAILURE() << to_string(diagnostic);
 }
 
 std::optional<Case> decode(const std::string& text, const DecodeContext& context,

@@ -29,6 +29,9 @@ Overload overload_from(const Json& json) {
          argument.value("has_default", false), argument.value("mutates", false),
          argument.value("list_size", 0)});
   }
+  overload.required_tensors = static_cast<std::size_t>(
+      std::count_if(overload.arguments.begin(), overload.arguments.end(),
+                    [](const Argument& each) { return !each.has_default && each.is_tensor(); }));
   for (const Json& result : json.at("returns"))
     overload.results.push_back(result_kind(result.at("type")));
   if (json.contains("tags")) json.at("tags").get_to(overload.tags);

@@ -23,6 +23,9 @@ struct Argument {
   bool has_default = false;
   bool mutates = false;
   int list_size = 0;  ///< N of "int[N]", which takes one int as well; else 0
+
+  /// Whether it is a tensor or a list of them, and may be none.
+  bool is_tensor() const { return type.starts_with("Tensor"); }
 };
 
 /// One overload of an operator.
@@ -32,6 +35,7 @@ struct Overload {
   std::vector<ValueKind> results;
   std::vector<std::string> tags;
   bool on_cpu = true;  ///< whether there is a kernel for the CPU, be it a composite one
+  std::size_t required_tensors = 0;  ///< arguments without a default that are, or list, tensors
 
   bool has_tag(std::string_view tag) const;
 };

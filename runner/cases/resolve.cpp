@@ -51,8 +51,8 @@ Attempt attempt(const Overload& overload, const std::optional<Node>& args,
       }
       return;
     }
-    if (argument.type.starts_with("Tensor") && !argument.type.ends_with("[]") &&
-        !node->is_string() && !node->is_null())
+    if (argument.is_tensor() && !argument.type.ends_with("[]") && !node->is_string() &&
+        !node->is_null())
       ++result.wrapped;
     if (argument.type == "Scalar" || argument.type == "Scalar?") ++result.scalars;
     given[index] = true;
@@ -136,7 +136,7 @@ bool writes_to_out(const Overload& overload) {
 int tensor_arguments(const Overload& overload) {
   return static_cast<int>(
       std::count_if(overload.arguments.begin(), overload.arguments.end(),
-                    [](const Argument& argument) { return argument.type.starts_with("Tensor"); }));
+                    [](const Argument& argument) { return argument.is_tensor(); }));
 }
 
 void report_no_fit(Reader& reader, const Node& name, const Operator& op,

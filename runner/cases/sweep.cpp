@@ -19,8 +19,6 @@ const std::vector<std::string> kGivenTypes = {
     "int[]",  "int[]?",  "float",    "float?", "float[]",  "float[]?",   "bool",
     "bool?",  "bool[]",  "str",      "str?",   "Scalar[]", "ScalarType", "ScalarType?"};
 
-bool is_tensor(const Argument& argument) { return argument.type.starts_with("Tensor"); }
-
 /// A reference, or a list that has one.
 bool refers(const Json& value) {
   return is_reference(value) ||
@@ -34,8 +32,8 @@ bool is_parameter(const std::string& key) {
 
 /// Whether an argument of that type can get the value: tensors are references, and nothing else is.
 bool fits(const Json& value, const Argument& argument) {
-  if (is_tensor(argument) || refers(value))
-    return refers(value) == is_tensor(argument) || (value.is_null() && argument.type == "Tensor?");
+  if (argument.is_tensor() || refers(value))
+    return refers(value) == argument.is_tensor() || (value.is_null() && argument.type == "Tensor?");
   const bool list = argument.type.find("[]") != std::string::npos;
   if (list && argument.list_size == 0 && !value.is_array() && !value.is_null()) return false;
   std::string ignored;
@@ -60,15 +58,9 @@ std::vector<const Argument*> lacking(const Sweep& sweep, const Overload& overloa
   std::vector<const Argument*> result;
   for (const Argument& argument : overload.arguments) {
     if (argument.has_default || given_value(sweep, argument) != nullptr) continue;
-    if (sweep.gives_tensors() || !is_tensor(argument)) result.push_back(&argument);
+    if (sweep.gives_tensors() || !argument.is_tensor()) result.push_back(&argument);
   }
   return result;
-}
-
-std::size_t tensors(const Overload& overload) {
-  return static_cast<std::size_t>(std::count_if(
-      overload.arguments.begin(), overload.arguments.end(),
-      [](const Argument& argument) { return !argument.has_default && is_tensor(argument); }));
 }
 
 /// Whether the overload has the parameters that the rule asks for.
@@ -76,9 +68,11 @@ bool has_parameters(const Sweep& sweep, const Overload& overload) {
   return std::all_of(sweep.takes.begin(), sweep.takes.end(), [&](std::string wanted) {
     const bool not_wanted = wanted.starts_with('!');
     if (not_wanted) wanted.erase(0, 1);
+    const bool is_typed = wanted.find(' ') != std::string::npos;
     const bool has = std::any_of(
         overload.arguments.begin(), overload.arguments.end(), [&](const Argument& argument) {
-          return argument.name == wanted || argument.type + " " + argument.name == wanted;
+          return argument.name == wanted ||
+                 (is_typed && argument.type + " " + argument.name == wanted);
         });
     return has != not_wanted;
   });
@@ -87,15 +81,15 @@ bool has_parameters(const Sweep& sweep, const Overload& overload) {
 /// Whether the sweep passes it as many tensors, or those that it gives.
 bool tensors_fit(const Sweep& sweep, const Overload& overload) {
   if (!sweep.gives_tensors()) {
-    return sweep.inputs.size() == tensors(overload) &&
+    return sweep.inputs.size() == overload.required_tensors &&
            std::all_of(
                overload.arguments.begin(), overload.arguments.end(), [](const Argument& argument) {
-                 return argument.has_default || !is_tensor(argument) || argument.type == "Tensor";
+                 return argument.has_default || !argument.is_tensor() || argument.type == "Tensor";
                });
   }
   return std::all_of(overload.arguments.begin(), overload.arguments.end(),
                      [&](const Argument& argument) {
-                       return !is_tensor(argument) || argument.has_default ||
+                       return !argument.is_tensor() || argument.has_default ||
                               given_value(sweep, argument) != nullptr;
                      });
 }
@@ -110,7 +104,7 @@ bool takes_given(const Sweep& sweep, const Overload& overload) {
   return std::any_of(overload.arguments.begin(), overload.arguments.end(),
                      [&](const Argument& argument) {
                        return given_value(sweep, argument) != nullptr &&
-                              (sweep.gives_tensors() || !is_tensor(argument));
+                              (sweep.gives_tensors() || !argument.is_tensor());
                      });
 }
 
@@ -366,7 +360,7 @@ std::string unswept_reason(std::span<const Sweep> sweeps, const Operator& op,
   }
   if (std::string why = unbound_reason(op, overload); !why.empty() && !in_full) return why;
   std::erase_if(fitting, [&](const Sweep* sweep) { return !can_take(*sweep, overload); });
-  const std::size_t count = tensors(overload);
+  const std::size_t count = overload.required_tensors;
   if (fitting.empty()) {
     return fmt::format("{} tensor{}: no sweep has so many inputs, or those of its names", count,
                        count == 1 ? "" : "s");

@@ -75,8 +75,7 @@ Result<std::pair<const Operator*, const Overload*>> overload_of(const std::strin
 void fill_lists(const Overload& overload, Json& step) {
   for (std::size_t i = 0; i < overload.arguments.size(); ++i) {
     const Argument& argument = overload.arguments[i];
-    if (!argument.type.starts_with("Tensor") || argument.type.find('[') == std::string::npos)
-      continue;
+    if (!argument.is_tensor() || argument.type.find('[') == std::string::npos) continue;
     for (Json* value :
          {i < step["args"].size() ? &step["args"][i] : nullptr,
           step["kwargs"].contains(argument.name) ? &step["kwargs"][argument.name] : nullptr}) {
@@ -98,7 +97,7 @@ Result<Json> calling(Json root, const std::string& name, const Registry& registr
   Json inputs = Json::object();
   for (const Argument& argument : overload->arguments) {
     if (argument.has_default) continue;
-    if (argument.type.starts_with("Tensor")) {
+    if (argument.is_tensor()) {
       const std::string input =
           sweep.inputs.empty() ? "x" : fmt::format("x{}", sweep.inputs.size());
       sweep.inputs.push_back(input);
