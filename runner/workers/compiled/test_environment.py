@@ -227,18 +227,19 @@ with inductor.no_graph_cache():
     warmup._compile(program, torch.ones(8, 8))
 """
 A_PACKAGE = """
-from torch._inductor.cpp_builder import CppBuilder
+from torch._inductor import cpp_builder
 warmup.package()
 known = set(sys.modules)
-commands, build = [], CppBuilder.build
-def building(builder):
-    commands.append(builder.get_command_line())
-    build(builder)
-CppBuilder.build = building
+commands, run = [], cpp_builder._run_compile_cmd
+def running(command, cwd):
+    commands.append(command)
+    run(command, cwd)
+cpp_builder._run_compile_cmd = running
 from lockstep_worker import exported
 exported.warm_package(torch.mul)
 assert len(commands) > 1, commands
 assert not any("header.hpp" in command for command in commands), commands
+assert all(command.endswith(" -w") for command in commands), commands
 """
 IMPORTED = """
 print(*(name for name in sys.modules if name.startswith("torch.") and name not in known))

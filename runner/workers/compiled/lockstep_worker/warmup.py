@@ -87,6 +87,7 @@ def _import_and_compile(cache: str) -> None:
         inductor.no_progress_threads,
         lambda: inductor.place_headers(cache),
         inductor.atomic_builds,
+        inductor.no_warnings,
         inductor.remember_loads,
     )
     with contextlib.ExitStack() as children:
