@@ -68,11 +68,9 @@ bool has_parameters(const Sweep& sweep, const Overload& overload) {
   return std::all_of(sweep.takes.begin(), sweep.takes.end(), [&](std::string wanted) {
     const bool not_wanted = wanted.starts_with('!');
     if (not_wanted) wanted.erase(0, 1);
-    const bool is_typed = wanted.find(' ') != std::string::npos;
     const bool has = std::any_of(
         overload.arguments.begin(), overload.arguments.end(), [&](const Argument& argument) {
-          return argument.name == wanted ||
-                 (is_typed && argument.type + " " + argument.name == wanted);
+          return argument.name == wanted || argument.type + " " + argument.name == wanted;
         });
     return has != not_wanted;
   });
