@@ -232,8 +232,9 @@ def test_what_the_processor_can_do_is_tried_from_both_ends(monkeypatch):
 
 
 def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_path, monkeypatch):
-    """By a process that builds no library to find it out, and no kernel."""
-    from torch._inductor import codecache, config, cpu_vec_isa
+    """By a process that builds no library to find it out, and no kernel: that of the instruction
+    set which Inductor then finds."""
+    from torch._inductor import codecache, cpp_builder, cpu_vec_isa
 
     from lockstep_worker.compat import inductor
     from lockstep_worker.processes import beside
@@ -246,15 +247,26 @@ def test_the_header_is_built_before_it_is_known_what_the_processor_can_do(tmp_pa
 
     def failing(*_):
         said.write_text("a library or a kernel was built")
+        os._exit(1)
 
-    monkeypatch.setattr(cpu_vec_isa.VecISA, "check_build", failing)
-    monkeypatch.setattr(codecache, "_worker_compile_cpp", failing)
-    monkeypatch.setattr(codecache, "_precompile_header", precompile)
-    with beside(inductor.build_header):
-        pass
-    with config.patch({"cpp.vec_isa_ok": True}):
-        best = cpu_vec_isa.valid_vec_isa_list.__wrapped__()[0]
-    assert all(flag in said.read_text() for flag in best.build_arch_flags().split())
+    def forget():
+        """What earlier tests found out."""
+        for kind in {type(each) for each in cpu_vec_isa.supported_vec_isa_list}:
+            getattr(kind.__bool__, "cache_clear", lambda: None)()
+        cpu_vec_isa.VecISA._VecISA__bool__impl.cache_clear()
+        cpu_vec_isa.valid_vec_isa_list.cache_clear()
+
+    forget()
+    with monkeypatch.context() as patches:
+        patches.setattr(cpp_builder.CppBuilder, "build", failing)
+        patches.setattr(cpu_vec_isa.VecISA, "_probe_load", failing)
+        patches.setattr(codecache, "_worker_compile_cpp", failing)
+        patches.setattr(codecache, "_precompile_header", precompile)
+        with beside(inductor.build_header):
+            pass
+    forget()
+    best = cpu_vec_isa.pick_vec_isa()
+    assert all(flag in said.read_text().split() for flag in best.build_arch_flags().split())
 
 
 @pytest.mark.parametrize("first", [True, False])
