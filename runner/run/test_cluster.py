@@ -224,9 +224,15 @@ def cluster(scene, tmp_path):
     made.close()
 
 
-def test_a_cluster_of_this_machine_gives_the_same_run(scene):
-    result = scene.run("--on", "dask", "-j", "2", "--durations", "whole", "--out", "here")
-    assert result.returncode == 1, result.stdout + result.stderr
+def test_a_cluster_of_this_machine_gives_the_same_run(scene, tmp_path, monkeypatch):
+    # Nobody executes all of it while the other one still starts.
+    monkeypatch.setenv("FAKE_SLOW_UNTIL", str(tmp_path / "both"))
+    on = ("--on", "dask", "-j", "2", "--durations", "whole")
+    run = scene.suite.start("run", *SELECT, *on, "--out", "here")
+    wait_for(lambda: len(list(tmp_path.glob("both.*"))) == 2, 90)
+    (tmp_path / "both").touch()
+    output, errors = run.communicate(timeout=180)
+    assert run.returncode == 1, output + errors
     scene.check_same("here", machines=2)
     assert not scene.members()
 

@@ -25,7 +25,8 @@ Run as `python3 fake_worker.py [HOW]`. HOW is what it does at `hello`:
                 storages there
   cuda-pinned   the same, and it pins less than others do
 
-A path called `slow` takes 0.2 s, and goes on until the file FAKE_SLOW_UNTIL is there.
+A path called `slow` takes 0.2 s, and goes on until the file FAKE_SLOW_UNTIL is there, beside which
+it leaves one of its own.
 """
 
 import functools
@@ -305,8 +306,10 @@ def misbehave(message, name):
         time.sleep(600)
     if name == "slow":
         time.sleep(0.2)
-        while (until := os.environ.get("FAKE_SLOW_UNTIL")) and not os.path.exists(until):
-            time.sleep(0.05)
+        if until := os.environ.get("FAKE_SLOW_UNTIL"):
+            open(f"{until}.{os.getpid()}", "w").close()
+            while not os.path.exists(until):
+                time.sleep(0.05)
     if name == "die-late":  # once another execution is under way
         while run < 3 and not os.path.exists(os.path.join(os.path.dirname(message["out"]), "out3")):
             time.sleep(0.01)
