@@ -1,6 +1,7 @@
 """What counts as executed: programs before a witness, in processes of their own."""
 
 import contextlib
+import gc
 import json
 import os
 import subprocess
@@ -188,6 +189,31 @@ def test_kernels_are_counted_where_they_are_called():
         "        cpp_fused_relu_7(b, c)\n"
     )
     assert kernels(code) == {"inductor/cpp_fused_relu": 2, "inductor/triton_poi_fused_add": 1}
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_nobody_collects_garbage_while_a_trace_is_read(enabled):
+    from lockstep_worker.compat import trace
+
+    side = {"values": [[6, 7, 0, 0, 4, "cpu"]], "types": ["Tensor(float)"]}
+    call = {"ctrl_deps": 2, "inputs": side, "outputs": side, "attrs": []}
+    nodes = [{**call, "id": 3 + number, "name": "aten::relu"} for number in range(3000)]
+    for number in (3, 4):  # what is seen of a canary
+        nodes[number]["name"], nodes[number + 5]["ctrl_deps"] = trace.CANARY, 3 + number
+    nodes.append({**call, "id": 1, "ctrl_deps": 0, "name": trace._THREAD})
+    nodes.append({**call, "id": 2, "ctrl_deps": 1, "name": trace._WINDOW + "0"})
+    file, collected, before = os.memfd_create("trace"), [], gc.isenabled()
+    os.write(file, json.dumps({"nodes": nodes}).encode())
+    (gc.enable if enabled else gc.disable)()
+    gc.callbacks.append(lambda phase, _: collected.append(phase))
+    try:
+        (calls,) = trace.read(file).values()
+        assert gc.isenabled() is enabled and collected.count("start") <= 1  # afterwards
+    finally:
+        gc.callbacks.pop()
+        (gc.enable if before else gc.disable)()
+        os.close(file)
+    assert len(calls) == 3000 - 4
 
 
 def test_globs_and_coverage():

@@ -1,6 +1,7 @@
 """What torch's dispatcher was asked for while something ran, as its execution trace tells it."""
 
 import contextlib
+import gc
 import json
 import os
 import time
@@ -78,8 +79,7 @@ class Observer:
 def read(file: int) -> dict[int, list[Call]]:
     """The calls of each window in what an observer wrote, those of other threads last. A window
     that another observer put out, or in which nothing could be seen, is left out."""
-    nodes: list[dict] = []
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), _no_collector():
         nodes = json.loads(os.pread(file, os.fstat(file).st_size, 0))["nodes"]
         return {
             number: [call for call in calls if call.name != CANARY]
@@ -141,6 +141,19 @@ def _quietly(function: Any) -> None:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(null)
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """Python looks for garbage again and again while it makes what stays: of a trace of 18,000
+    calls that takes six times as long as to read it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _windows(nodes: list[dict]) -> dict[int, list[Call]]:
