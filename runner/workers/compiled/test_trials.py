@@ -1,6 +1,7 @@
 """What the worker says of a torch that lacks a hook, or whose hook does something else: each trial
 fails for the torch that it is there for, and `hello` names it or refuses."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -215,6 +216,30 @@ def test_a_library_that_could_be_loaded_is_not_loaded_again(tmp_path, monkeypatc
     for name, loads in (("good.so", True), ("bad.so", False)) * 2:
         assert VecISA()._probe_load(str(tmp_path / name)) is loads
     assert [os.path.basename(library) for library in asked] == ["good.so", "bad.so", "bad.so"]
+
+
+def test_a_stride_is_found_once(monkeypatch):
+    from torch._inductor import sizevars
+
+    from lockstep_worker.compat import inductor
+
+    sympy = sizevars.sympy
+    x, y = sympy.symbols("x y", integer=True, nonnegative=True)
+    asked = [(index, of) for index in (6 * x + y, (x + 1) ** 2, y) for of in (x, y)]
+    # An earlier test may have warmed this process.
+    monkeypatch.setattr(sizevars, "stride_at", inspect.unwrap(sizevars.stride_at))
+    expected = [sizevars.stride_at(*each) for each in asked]
+    simplified = []
+
+    def simplify(expression, simplify=sympy.simplify):
+        simplified.append(expression)
+        return simplify(expression)
+
+    monkeypatch.setattr(sympy, "simplify", simplify)
+    inductor.remember_strides()
+    for _ in range(2):
+        assert [sizevars.stride_at_vec_range(*each) for each in asked] == expected
+    assert expected[:2] == [6, 1] and len(simplified) == 4  # not of what lacks the variable
 
 
 def test_what_the_processor_can_do_is_tried_from_both_ends(monkeypatch):

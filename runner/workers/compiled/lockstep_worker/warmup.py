@@ -102,7 +102,7 @@ def _import_and_compile(cache: str) -> None:
         spelling.table()
         torch.overrides.get_overridable_functions()
         inductor.import_all()
-        _adapt(dynamo.no_profiles, dynamo.no_guard_profiling)
+        _adapt(dynamo.no_profiles, dynamo.no_guard_profiling, inductor.remember_strides)
         with torch.profiler.record_function("warm"):
             pass  # its first use imports
         gc.freeze()  # Dynamo collects after each compilation
