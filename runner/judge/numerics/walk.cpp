@@ -9,6 +9,9 @@
 namespace lockstep {
 namespace {
 
+/// Bytes of all views that no cache holds.
+constexpr std::int64_t kLarge = 32 << 20;
+
 template <std::size_t bytes>
 void copy_strided(std::byte* to, const std::byte* from, std::int64_t stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -110,6 +113,9 @@ TensorWalk::TensorWalk(std::span<const TensorView* const> views, Order order) {
     }
   }
   if (dimensions_.empty()) dimensions_.push_back({1, {1, 1, 1, 1}});
+  std::int64_t bytes = 0;
+  for (const Operand& operand : operands_) bytes += operand.bytes;
+  is_large_ = elements_ > kLarge / bytes;
 }
 
 std::vector<std::int64_t> TensorWalk::unravel(std::int64_t position) const {
