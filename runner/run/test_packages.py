@@ -140,11 +140,10 @@ def pack(suite, cache, tmp_path_factory):
     return folder / "pack", folder / "run", done
 
 
-def replay(pack, cache, out, *arguments):
+def replay(pack, cache, out, *arguments, **environment):
     # There is no Python for it, and nothing of the suite.
-    return lockstep(
-        "/nowhere", cache, "replay", pack, *arguments, "--out", out, LOCKSTEP_PYTHON="/no/python"
-    )
+    environment = {"LOCKSTEP_PYTHON": "/no/python", **environment}
+    return lockstep("/nowhere", cache, "replay", pack, *arguments, "--out", out, **environment)
 
 
 def test_packages_are_executed_and_judged(pack):
@@ -175,8 +174,10 @@ def test_a_pack_is_replayed_without_python(pack, cache, tmp_path):
         "bugs/refused@cpu/aoti",
         "bugs/differentiates@cpu/aoti",
     }
-    done = replay(folder, cache, tmp_path / "out")
+    (tmp_path / "tmp").mkdir()
+    done = replay(folder, cache, tmp_path / "out", TMPDIR=str(tmp_path / "tmp"))
     assert done.returncode == 1, done.stdout + done.stderr
+    assert not os.listdir(tmp_path / "tmp")  # where torch unpacks packages
     assert statuses(tmp_path / "out") == {
         id_: status for id_, status in statuses(run).items() if id_ in manifest["items"]
     }

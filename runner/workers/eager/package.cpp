@@ -56,7 +56,13 @@ void remove_unpacked() {
       },
       &folders);
   std::error_code error;
-  for (const std::string& folder : folders) std::filesystem::remove_all(folder, error);
+  for (const std::string& name : folders) {
+    const std::filesystem::path folder = name;
+    std::filesystem::remove_all(folder, error);
+    // The archive's own folder lies in one that torch made.
+    const std::filesystem::path made = folder.parent_path();
+    if (made.filename().string().starts_with("aotinductor_")) std::filesystem::remove(made, error);
+  }
 }
 
 using Loader = torch::inductor::AOTIModelPackageLoader;
