@@ -1,5 +1,6 @@
 """What the worker tells of its toolchain, for the record of a run."""
 
+import functools
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import types
+from typing import Any
 
 import pytest
 import torch
@@ -244,6 +246,16 @@ assert all(command.endswith(" -w") for command in commands), commands
 IMPORTED = """
 print(*(name for name in sys.modules if name.startswith("torch.") and name not in known))
 """
+
+
+def test_what_is_cached_of_devices_is_forgotten_and_where_headers_lie_is_not():
+    module: Any = types.ModuleType("codecache")
+    module.answer = functools.cache(lambda: "cuda")
+    module._precompile_header = functools.cache(lambda: "header.h")
+    module.answer(), module._precompile_header()
+    accelerator._forget(module)
+    assert module.answer.cache_info().currsize == 0
+    assert module._precompile_header.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize("child", [A_PROGRAM, A_PACKAGE], ids=["lowers", "packages"])

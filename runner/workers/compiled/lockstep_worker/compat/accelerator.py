@@ -36,9 +36,16 @@ def synchronize(device: torch.device) -> None:
         torch.accelerator.synchronize(device)
 
 
+#: What says nothing of accelerators: where a precompiled header lies, which the C++ preprocessor
+#: would be asked again.
+_KEEP = {"_precompile_header"}
+
+
 def _forget(owner: object) -> None:
     """Clears what the functions of a module, and of the classes that it defines, have cached."""
-    for value in list(vars(owner).values()):
+    for name, value in list(vars(owner).items()):
+        if name in _KEEP:
+            continue
         if isinstance(value, type) and value.__module__ == getattr(owner, "__name__", None):
             _forget(value)
         value = getattr(value, "__func__", value)  # static methods
