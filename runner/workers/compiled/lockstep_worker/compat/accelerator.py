@@ -16,6 +16,9 @@ _REMEMBER = (
     "torch._inductor.codecache",
     "torch._dynamo.device_interface",
 )
+#: What they keep of something else: where a precompiled header lies, for which the C++ preprocessor
+#: would be asked again.
+_KEEP = {"_precompile_header"}
 
 
 def names() -> list[str]:
@@ -34,11 +37,6 @@ def synchronize(device: torch.device) -> None:
     """Waits until a device has done what it was asked; for a CPU, nothing."""
     if device.type != "cpu":
         torch.accelerator.synchronize(device)
-
-
-#: What says nothing of accelerators: where a precompiled header lies, which the C++ preprocessor
-#: would be asked again.
-_KEEP = {"_precompile_header"}
 
 
 def _forget(owner: object) -> None:
