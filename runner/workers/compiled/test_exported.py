@@ -177,6 +177,21 @@ def test_a_package_is_made_once_and_says_what_it_takes_and_returns(worker, cache
     assert other["outcome"] == "unsupported" and "dtype and layout" in other["reason"]
 
 
+def test_what_a_call_raises_its_package_has_to_raise(worker):
+    """What the exported program raises where its guards are tried says nothing of the package."""
+    program = {
+        "inputs": ["i", "x"],
+        "steps": [op(["y"], "index_select", X, 0, {"ref": "i"})],
+        "outputs": ["y"],
+    }
+    calls = [{"i": view(at, [3], dtype="int64"), "x": view(0, [4, 5])} for at in (1, 2)]
+    storages = [FOUR, pack([0, 3, 1], "q"), pack([0, 7, 1], "q")]
+    seen = worker.run(program, calls, storages, path_=path("aoti"))
+    assert seen["reference"]["outcome"] == "raised", seen["reference"]
+    assert seen["outcome"] == "returned", seen["error"]
+    assert os.path.getsize(os.path.join(seen.out, "package.pt2")) > 1000
+
+
 def test_what_a_package_cannot_hold_is_unsupported(worker):
     number = {**ALONE, "outputs": ["n"], "steps": [op(["n"], "sym_size.int", X, 0)]}
     seen = worker.run(number, [{"x": view(0, [4, 5])}], [FOUR], path_=path("aoti"))

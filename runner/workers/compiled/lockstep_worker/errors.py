@@ -91,6 +91,11 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         at = _next(at) if _is_wrapper(at) else None
 
 
+def of_a_guard(error: BaseException) -> bool:
+    """Whether an exported program says that it was not exported for what it is given."""
+    return _text(error).startswith(GUARD)
+
+
 def _text(error: BaseException) -> str:
     try:
         return str(error)
@@ -188,7 +193,7 @@ def _kind_and_stage(links: list[BaseException], stage: str) -> tuple[str, str]:
         return "error", "trace"
     if _text(outer).startswith(NOTHING):
         return "refused", "trace"
-    if _text(outer).startswith(GUARD):
+    if of_a_guard(outer):
         return "refused", "trace"
     # torch.export lets through what Dynamo would say in its own words.
     if stage == "trace" and (_unsupported(outer) or NEEDS_DATA in lineage):
