@@ -65,12 +65,15 @@ std::vector<const Argument*> lacking(const Sweep& sweep, const Overload& overloa
 
 /// Whether the overload has the parameters that the rule asks for.
 bool has_parameters(const Sweep& sweep, const Overload& overload) {
-  return std::all_of(sweep.takes.begin(), sweep.takes.end(), [&](std::string wanted) {
+  return std::all_of(sweep.takes.begin(), sweep.takes.end(), [&](std::string_view wanted) {
     const bool not_wanted = wanted.starts_with('!');
-    if (not_wanted) wanted.erase(0, 1);
+    if (not_wanted) wanted.remove_prefix(1);
+    const std::size_t blank = wanted.rfind(' ');
+    const std::string_view name = wanted.substr(blank + 1);  // npos + 1 is 0
     const bool has = std::any_of(
         overload.arguments.begin(), overload.arguments.end(), [&](const Argument& argument) {
-          return argument.name == wanted || argument.type + " " + argument.name == wanted;
+          return argument.name == name &&
+                 (blank == std::string_view::npos || argument.type == wanted.substr(0, blank));
         });
     return has != not_wanted;
   });
@@ -90,6 +93,11 @@ bool tensors_fit(const Sweep& sweep, const Overload& overload) {
                        return !argument.is_tensor() || argument.has_default ||
                               given_value(sweep, argument) != nullptr;
                      });
+}
+
+bool writes(const Overload& overload) {
+  return std::any_of(overload.arguments.begin(), overload.arguments.end(),
+                     [](const Argument& argument) { return argument.mutates; });
 }
 
 /// Whether the overload has what the rule asks for, whatever it is called.
@@ -389,7 +397,10 @@ std::vector<std::string> swept_operators(const Sweep& sweep, const Registry& reg
   std::vector<std::string> names;
   each_tagged(registry, sweep.tag, [&](const Operator& op, const Overload& overload) {
     // Most cannot be taken, and the reasons of those nobody reads.
-    if (!sweep.calls.is_array() && !can_take(sweep, overload)) return;
+    if (!sweep.calls.is_array() &&
+        ((writes(overload) && !names_in_full(sweep, short_name(op, overload))) ||
+         !can_take(sweep, overload)))
+      return;
     if (unswept_reason({&sweep, 1}, op, overload).empty())
       names.push_back(short_name(op, overload));
   });

@@ -66,6 +66,16 @@ std::size_t path_in(const std::string& id) {
   return slash == std::string::npos ? slash : slash + 1;
 }
 
+/// Whether an instance's id begins as what a term names.  A level has hundreds of terms, and nearly
+/// all are out of the question by their first letters.
+bool begins_alike(std::string_view pattern, std::string_view instance) {
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '*' || pattern[i] == '?' || pattern[i] == '@') return true;
+    if (i == instance.size() || pattern[i] != instance[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::span<const FilterKind> filter_kinds() { return kKinds; }
@@ -167,6 +177,7 @@ void Filter::edit(Node& node, bool excluded, const std::function<void(Term&, boo
 Filter::Holds Filter::holds(const Term& term, const FilterSubject& subject, Holds undecoded) {
   const auto known = [](bool value) { return value ? Holds::yes : Holds::no; };
   if (term.kind == "id") {
+    if (!begins_alike(term.pattern, subject.instance)) return Holds::no;
     // The device may be left out after a matrix.
     const std::string_view anywhere = subject.instance.substr(0, subject.instance.rfind('@'));
     if (glob_match(term.pattern, subject.instance) || glob_match(term.pattern, subject.case_id) ||
