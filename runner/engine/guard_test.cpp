@@ -52,8 +52,8 @@ TEST_F(Guards, EndWhateverTheRunnersOtherThreadsDid) {
   for (std::size_t seed = 1; seed <= 3; ++seed) {
     threads.emplace_back([&enough, at = seed]() mutable {
       std::vector<std::string> held(512);
-      while (!enough)
-        held[at % held.size()].assign(16 + (at = at * 2862933555777941757 + 1) % 65536, 'x');
+      for (; !enough; at = at * 2862933555777941757 + 1)
+        held[at % held.size()].assign(16 + at % 65536, 'x');
     });
   }
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(Process::start({{"true"}, {}, scratch_.path() / "log"}));
