@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "record/tally.h"
+#include "reports/closing.h"
 #include "reports/markup.h"
 
 namespace lockstep {

@@ -4,6 +4,7 @@
 
 #include "base/reader.h"
 #include "base/text.h"
+#include "cases/case.h"
 #include "run/python_worker.h"
 #include "run/workers.h"
 

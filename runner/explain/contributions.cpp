@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "explain/distance.h"
 #include "explain/operator_search.h"
+#include "program/edit.h"
 
 namespace lockstep {
 namespace {

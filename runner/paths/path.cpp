@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "paths/reaching.h"
 #include "paths/variants.h"
+#include "verdict/kinds.h"
 
 namespace lockstep {
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "workers/eager/gold.h"
 #include "workers/eager/testing.h"
 
 namespace lockstep::eager {
