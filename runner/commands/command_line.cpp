@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/launcher.h"
+#include "base/reader.h"
 #include "base/text.h"
 #include "commands/capture.h"
 #include "commands/help.h"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cases/decode.h"
 #include "cases/expand.h"
+#include "certificate/archive.h"
 #include "paths/globs.h"
 #include "record/draw.h"
 #include "record/judge_digest.h"

@@ -1,6 +1,7 @@
 // What a scheduler does with what a path returned: a judgement, and executions that it asks for.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "base/splitmix.h"
@@ -57,7 +58,7 @@ void Scheduler::judge_with_golds(const TaskPtr& task, PendingVerdict& pending) {
   const auto judgement = std::make_shared<Judgement>();
   judges_.submit(
       [this, judgement, evidence = std::move(evidence),
-       save_to = task->on_aside ? fs::path() : options_.save_tensors] {
+       save_to = task->on_aside ? std::filesystem::path() : options_.save_tensors] {
         *judgement = judge_item(evidence, options_.judge, save_to);
       },
       [this, judgement, task, &pending] { judged(task, pending, std::move(*judgement)); });

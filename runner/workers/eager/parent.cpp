@@ -13,8 +13,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/gold.h"
 #include "workers/eager/environment.h"
 #include "workers/eager/errors.h"
+#include "workers/eager/gold.h"
 #include "workers/eager/names.h"
 #include "workers/eager/package.h"
 #include "workers/eager/pins.h"
