@@ -10,11 +10,13 @@ namespace {
 
 /// A pipe whose one end is told things.
 class JsonLinesOfAPipe : public testing::Test {
- protected:
+ public:
   ~JsonLinesOfAPipe() override {
     ::close(ends_[0]);
     hang_up();
   }
+
+ protected:
   void tell(std::string_view text) {
     EXPECT_EQ(::write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
     lines_.read(0);

@@ -70,7 +70,7 @@ static Result<int> wait_status_of(const Spawn& spawn) {
 }
 
 Result<int> exit_status_of(const Spawn& spawn) {
-  const auto status = wait_status_of(spawn);
+  auto status = wait_status_of(spawn);
   if (!status) return status;
   return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }

@@ -23,7 +23,7 @@ class Values : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string put(const std::string& bytes) {
-    const std::string name = sha256(bytes) + ".bin";
+    std::string name = sha256(bytes) + ".bin";
     EXPECT_TRUE(write_values(folder_, {{name, std::make_shared<const std::string>(bytes)}}));
     return name;
   }

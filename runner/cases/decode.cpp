@@ -125,7 +125,7 @@ class CaseDecoder {
   /// The value that an output names, which is then used; nothing, and an error, where there is
   /// none.
   std::optional<std::string> output_name(const Node& element, Scope& scope) {
-    const auto name = reader_.text(element, "a name");
+    auto name = reader_.text(element, "a name");
     if (!name) return std::nullopt;
     Scope::Name* known = scope.find(*name);
     if (known == nullptr) {

@@ -198,7 +198,9 @@ class Relating {
     for (const auto& [name, along] : spec.inputs) {
       TensorSpec rows = rows_of(drawn(name), along, picks);
       for (InputSpec& input : call.inputs) {
-        if (input.name == name) input.value = std::move(rows);
+        if (input.name != name) continue;
+        input.value = std::move(rows);
+        break;
       }
     }
     return call;

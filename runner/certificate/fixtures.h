@@ -50,10 +50,9 @@ inline Verdict named(Verdict verdict, const std::string& instance, const std::st
   return verdict;
 }
 
-inline Verdict of_numbers(std::vector<double> eager, std::vector<double> compiled) {
-  return as_verdict(judge_under(returned(tensor("float32", std::move(eager))),
-                                returned(tensor("float32", std::move(compiled))),
-                                "any_of(close, no_worse)"));
+inline Verdict of_numbers(const std::vector<double>& eager, const std::vector<double>& compiled) {
+  return as_verdict(judge_under(returned(tensor("float32", eager)),
+                                returned(tensor("float32", compiled)), "any_of(close, no_worse)"));
 }
 
 inline Verdict declared_unsupported() {

@@ -58,11 +58,11 @@ CLI::Option* Flags::added(CLI::Option* option, std::function<std::vector<std::st
   return option;
 }
 
-CLI::Option* Flags::value(const std::string& names, std::function<void(const std::string&)> set,
+CLI::Option* Flags::value(const std::string& names,
+                          const std::function<void(const std::string&)>& set,
                           std::function<std::vector<std::string>()> texts,
                           const std::string& help) {
-  return added(app_.add_option_function<std::string>(names, std::move(set), help),
-               std::move(texts));
+  return added(app_.add_option_function<std::string>(names, set, help), std::move(texts));
 }
 
 CLI::Option* Flags::flag(const std::string& names, bool& place, const std::string& help) {

@@ -46,7 +46,7 @@ class Flags {
     return added(app_.add_option(names, place, help), [&place] { return texts_of(place); });
   }
   /// The same, read by `set` and printed by `texts`.
-  CLI::Option* value(const std::string& names, std::function<void(const std::string&)> set,
+  CLI::Option* value(const std::string& names, const std::function<void(const std::string&)>& set,
                      std::function<std::vector<std::string>()> texts, const std::string& help);
   /// Several words without a flag, or one.
   template <class T>

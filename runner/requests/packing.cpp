@@ -51,7 +51,7 @@ Result<void> write_suite(const fs::path& folder, const Session& session,
     if (!cases.contains(file.id)) continue;
     const fs::path name = fs::path("cases") / (file.id + ".json");
     files[name] = file.file.text;
-    const auto written = values_of(file).and_then(
+    auto written = values_of(file).and_then(
         [&](const auto& values) { return write_values((folder / name).parent_path(), values); });
     if (!written) return written;
   }

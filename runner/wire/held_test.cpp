@@ -23,6 +23,9 @@ using testing::HasSubstr;
 /// A directory of a worker, what the runner has of a storage of two blocks and 80 bytes, and
 /// observations that are like it.
 class Known : public testing::Test {
+ public:
+  ~Known() override { fs::remove_all(folder_); }
+
  protected:
   Known() {
     char name[] = "/tmp/lockstep-known-XXXXXX";
@@ -33,7 +36,6 @@ class Known : public testing::Test {
     file_ = *FileCopy::open(folder_ / "held");
     add_held(held_, {file_});
   }
-  ~Known() override { fs::remove_all(folder_); }
 
   void write(const std::string& name, std::string_view bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
