@@ -95,6 +95,7 @@ bool tensors_fit(const Sweep& sweep, const Overload& overload) {
                      });
 }
 
+/// Whether the overload writes to an argument, which no rule takes unless it names it in full.
 bool writes(const Overload& overload) {
   return std::any_of(overload.arguments.begin(), overload.arguments.end(),
                      [](const Argument& argument) { return argument.mutates; });
