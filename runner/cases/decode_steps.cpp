@@ -149,9 +149,7 @@ class StepDecoder {
       } else if (resolved) {
         out = {resolved->op->name + "." + resolved->overload->name, resolved->arguments};
         kinds = resolved->overload->results;
-        effect =
-            std::any_of(resolved->overload->arguments.begin(), resolved->overload->arguments.end(),
-                        [](const Argument& argument) { return argument.mutates; });
+        effect = resolved->overload->mutates();
         parts_.writes = parts_.writes || effect;
         effect = effect || kinds.empty();
         remember(parts_.operators, out.op);

@@ -95,6 +95,11 @@ const Overload* Registry::find_overload(std::string_view name) const {
 
 bool Overload::has_tag(std::string_view tag) const { return contains(tags, tag); }
 
+bool Overload::mutates() const {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Argument& argument) { return argument.mutates; });
+}
+
 bool operator_matches(std::string_view glob, std::string_view name) {
   if (glob_match(glob, name)) return true;
   std::string_view rest = name;

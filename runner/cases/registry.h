@@ -38,6 +38,8 @@ struct Overload {
   std::size_t required_tensors = 0;  ///< arguments without a default that are, or list, tensors
 
   bool has_tag(std::string_view tag) const;
+  /// Whether it writes to an argument.
+  bool mutates() const;
 };
 
 /// An operator with its overloads, the default one first.

@@ -95,12 +95,6 @@ bool tensors_fit(const Sweep& sweep, const Overload& overload) {
                      });
 }
 
-/// Whether the overload writes to an argument, which no rule takes unless it names it in full.
-bool writes(const Overload& overload) {
-  return std::any_of(overload.arguments.begin(), overload.arguments.end(),
-                     [](const Argument& argument) { return argument.mutates; });
-}
-
 /// Whether the overload has what the rule asks for, whatever it is called.
 bool can_take(const Sweep& sweep, const Overload& overload) {
   return tensors_fit(sweep, overload) && has_parameters(sweep, overload);
@@ -397,9 +391,10 @@ std::string unswept_reason(std::span<const Sweep> sweeps, const Operator& op,
 std::vector<std::string> swept_operators(const Sweep& sweep, const Registry& registry) {
   std::vector<std::string> names;
   each_tagged(registry, sweep.tag, [&](const Operator& op, const Overload& overload) {
-    // Most cannot be taken, and the reasons of those nobody reads.
+    // Most cannot be taken, and the reasons of those nobody reads. What writes to an argument no
+    // rule takes that does not name it in full.
     if (!sweep.calls.is_array() &&
-        ((writes(overload) && !names_in_full(sweep, short_name(op, overload))) ||
+        ((overload.mutates() && !names_in_full(sweep, short_name(op, overload))) ||
          !can_take(sweep, overload)))
       return;
     if (unswept_reason({&sweep, 1}, op, overload).empty())

@@ -17,8 +17,7 @@ void remember(std::vector<std::string>& words, std::string_view word) {
 bool mutates(const std::string& op, const Registry* registry) {
   const Overload* overload = registry == nullptr ? nullptr : registry->find_overload(op);
   if (overload == nullptr) return std::string_view(op).substr(0, op.rfind('.')).ends_with('_');
-  return std::any_of(overload->arguments.begin(), overload->arguments.end(),
-                     [](const Argument& argument) { return argument.mutates; });
+  return overload->mutates();
 }
 
 /// The same of a public function, whose schema nobody has.
