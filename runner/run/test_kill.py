@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -241,6 +242,24 @@ def test_a_compiler_of_the_warm_up_dies_with_the_runner(scene):
     process.kill()
     process.communicate(timeout=60)
     wait_for_none(scene["mark"], 60)
+
+
+def test_a_compiler_that_is_killed_while_the_worker_warms_up_is_asked_again(scene):
+    """As the kernel does it where memory runs out; a worker that gave up would cost every verdict."""
+    tools, killed = scene["folder"] / "tools", scene["folder"] / "killed"
+    tools.mkdir()
+    (tools / "g++").write_text(
+        f"""#!/bin/sh
+case "$*" in *header.hpp*) [ -e {killed} ] || {{ touch {killed}; kill -9 $$; }} ;; esac
+exec {shutil.which("g++")} "$@"
+"""
+    )
+    (tools / "g++").chmod(0o755)
+    path = f"{tools}:{os.environ['PATH']}"
+    process = scene["start"](scene["folder"] / "again", CXX="g++", PATH=path)
+    said, _ = process.communicate(timeout=600)
+    assert killed.exists() and process.returncode == 0, said
+    assert verdicts(scene["folder"] / "again") == scene["verdicts"]
 
 
 @pytest.mark.parametrize("end", ["normal", "time-out", "killed"])

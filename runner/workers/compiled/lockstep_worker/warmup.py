@@ -109,7 +109,11 @@ def _import_and_compile(cache: str) -> None:
         if new:
             children.enter_context(beside(lambda: _compile(two_steps, torch.ones(TRIED))))
         with named_header():
-            _compile_throw_away()
+            try:
+                _compile_throw_away()
+            except Exception:  # a compiler that was killed, as where memory ran out: once more
+                _forget()
+                _compile_throw_away()
     _has_lowered |= new
     _forget()
 
