@@ -131,7 +131,7 @@ def test_every_case_diverges_as_it_is_known(tmp_path):
         "findings/*",
         "--path",
         "aot_eager_decomp,inductor,inductor-emulate-casts",
-        "--to",
+        "--out",
         tmp_path / "out",
         LOCKSTEP_CACHE=str(tmp_path),
     )
