@@ -245,7 +245,7 @@ def test_a_compiler_of_the_warm_up_dies_with_the_runner(scene):
 
 
 def test_a_compiler_that_is_killed_while_the_worker_warms_up_is_asked_again(scene):
-    """As the kernel does it where memory runs out; a worker that gave up would cost every verdict."""
+    """As the kernel kills it where memory runs out; a worker that gave up cost every verdict."""
     tools, killed = scene["folder"] / "tools", scene["folder"] / "killed"
     tools.mkdir()
     (tools / "g++").write_text(
