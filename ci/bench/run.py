@@ -86,13 +86,15 @@ def machine() -> str:
 
 
 def commit() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=10"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip() or "unknown"
+    """The commit that was measured; "-dirty" behind it where more than the history has changed."""
+
+    def git(*words: str) -> subprocess.CompletedProcess:
+        command = ["git", "-C", str(HERE), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    found = git("rev-parse", "--short=10", "HEAD").stdout.strip()
+    changed = git("diff", "--quiet", "HEAD", "--", ":/", f":(exclude){HISTORY.name}").returncode
+    return found + "-dirty" * (changed != 0) if found else "unknown"
 
 
 def before(history: list[dict], name: str, where: str) -> list[float]:
