@@ -62,7 +62,8 @@ def test_git_bisect_names_the_commit(tmp_path, script_environment):
         done = subprocess.run(
             ["git", "-c", "user.name=n", "-c", "user.email=e", *words],
             cwd=repository,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             timeout=900,
             env={
@@ -72,7 +73,7 @@ def test_git_bisect_names_the_commit(tmp_path, script_environment):
                 "GIT_CONFIG_GLOBAL": os.devnull,
             },
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout
         return done.stdout
 
     git("init", "-q")
