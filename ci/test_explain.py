@@ -114,12 +114,16 @@ def test_a_run_that_has_no_time_to_explain_says_so(tmp_path):
 
 @pytest.mark.skipif(not os.environ.get("LOCKSTEP_LONG"), reason="takes minutes: ci/test --long")
 def test_the_exponents_of_a_network_are_a_rounding_that_is_magnified():
+    """Where Inductor's layout makes oneDNN add up a convolution in another order, the exponents
+    turn on that already, and keeping the layout ends it; elsewhere on erf."""
     found = explained("bugs/178045-full-model@cpu/inductor", 1, 600)
+    ending = [knob["name"] for knob in found["knobs"] if knob.get("ends")]
+    first = "conv2d" if "layout_optimization=false" in ending else "erf"
+    assert first == "conv2d" or "fall_back" in ending
     assert (
-        found["layer"] == "inductor" and found["operators"] == ["erf"] and found["how"] == "alone"
+        found["layer"] == "inductor" and found["operators"] == [first] and found["how"] == "alone"
     )
-    assert found["amplifier"] == "ceil"
-    assert "fall_back" in [knob["name"] for knob in found["knobs"] if knob.get("ends")]
+    assert found.get("amplifier") == ("ceil" if first == "erf" else None)
 
 
 @pytest.mark.parametrize(
